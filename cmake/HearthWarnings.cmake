@@ -1,0 +1,9 @@
+function(hearth_set_warnings target)
+  if(MSVC)
+    target_compile_options(${target} INTERFACE /W4 $<$<BOOL:${HEARTH_WERROR}>:/WX>)
+  else()
+    # Designated initialisers that leave members to their defaults are a style of this library.
+    target_compile_options(${target} INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+      -Wno-missing-field-initializers $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
+  endif()
+endfunction()

@@ -1,0 +1,169 @@
+#pragma once
+#include <coroutine>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hearth/error.hpp"
+
+namespace hearth {
+
+namespace detail {
+
+/// Lets the thread rest between two polls of `get`; longer with every round. Throws Error(would_block) where waiting is forbidden.
+void wait_round(int round);
+
+template <typename T>
+class FutureState {
+ public:
+  using Result = Expected<T>;
+
+  /// Makes progress without blocking; called without any lock of the state. May be empty.
+  std::function<void()> drive;
+
+  void complete(Result result) {
+    std::vector<std::function<void()>> continuations;
+    {
+      std::scoped_lock lock(mutex_);
+      if (result_) return;
+      result_.emplace(std::move(result));
+      continuations.swap(continuations_);
+    }
+    for (auto& continuation : continuations) continuation();
+  }
+  [[nodiscard]] bool ready() {
+    if (is_complete()) return true;
+    if (drive) drive();
+    return is_complete();
+  }
+  [[nodiscard]] bool is_complete() {
+    std::scoped_lock lock(mutex_);
+    return result_.has_value();
+  }
+  Result take() {
+    std::scoped_lock lock(mutex_);
+    return std::move(*result_);
+  }
+  /// Runs `continuation` once complete: at once if it is already, else on the thread whose poll completes it.
+  void on_complete(std::function<void()> continuation) {
+    {
+      std::scoped_lock lock(mutex_);
+      if (!result_) {
+        continuations_.push_back(std::move(continuation));
+        return;
+      }
+    }
+    continuation();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Result> result_;
+  std::vector<std::function<void()>> continuations_;
+};
+
+}  // namespace detail
+
+template <typename T>
+class Promise;
+
+/// A value that a device is still computing. Movable to another thread and waited on there (native); one consumer.
+/// Progress is made only inside `ready`, `get` and `wait`, on the calling thread: that poll also runs the app's own
+/// WebGPU callbacks. On a page's main thread without JSPI or ASYNCIFY `get` throws Error(would_block) at once.
+template <typename T>
+class [[nodiscard]] Future {
+ public:
+  Future() = default;
+  explicit Future(std::shared_ptr<detail::FutureState<T>> state) : state_(std::move(state)) {}
+  /// A future that is complete already.
+  static Future ready_with(Expected<T> result) {
+    auto state = std::make_shared<detail::FutureState<T>>();
+    state->complete(std::move(result));
+    return Future(std::move(state));
+  }
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+  /// Polls once; true when `get` returns without waiting.
+  [[nodiscard]] bool ready() const { return state_->ready(); }
+  /// Waits until complete; the result stays inside.
+  void wait() const {
+    for (int round = 0; !state_->ready(); ++round) detail::wait_round(round);
+  }
+  /// Waits, then gives the value or throws its Error. Once only.
+  T get() {
+    wait();
+    return std::move(*this).take().value();
+  }
+  /// As `get`, without the throw.
+  Expected<T> result() {
+    wait();
+    return std::move(*this).take();
+  }
+  /// A future of `function(value)`, run on the thread whose poll completes this one. A failure is passed on; an Error
+  /// that `function` throws becomes a failure of the returned future.
+  template <typename F>
+  auto then(F function) && {
+    using U = std::conditional_t<std::is_void_v<T>, std::invoke_result<F>, std::invoke_result<F, T>>::type;
+    auto next = std::make_shared<detail::FutureState<U>>();
+    auto state = std::move(state_);
+    next->drive = [state] { (void)state->ready(); };
+    state->on_complete([raw = state.get(), next, function = std::move(function)]() mutable {
+      next->complete(apply<U>(function, raw->take()));
+      next->drive = nullptr;
+    });
+    return Future<U>(std::move(next));
+  }
+
+  // co_await: resumes on the thread whose poll completes the future.
+  [[nodiscard]] bool await_ready() const { return ready(); }
+  void await_suspend(std::coroutine_handle<> handle) const {
+    state_->on_complete([handle] { handle.resume(); });
+  }
+  T await_resume() { return std::move(*this).take().value(); }
+
+ private:
+  template <typename U, typename F>
+  static Expected<U> apply(F& function, Expected<T> result) {
+    if (!result) return result.error();
+    try {
+      if constexpr (std::is_void_v<T>) {
+        if constexpr (std::is_void_v<U>) {
+          function();
+          return {};
+        } else {
+          return function();
+        }
+      } else if constexpr (std::is_void_v<U>) {
+        function(std::move(*result));
+        return {};
+      } else {
+        return function(std::move(*result));
+      }
+    } catch (const Error& error) {
+      return error.failure();
+    }
+  }
+  Expected<T> take() && { return std::exchange(state_, nullptr)->take(); }
+
+  std::shared_ptr<detail::FutureState<T>> state_;
+};
+
+/// The producing side of a Future.
+template <typename T>
+class Promise {
+ public:
+  Promise() : state_(std::make_shared<detail::FutureState<T>>()) {}
+  [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
+  /// `drive` makes progress without blocking; set before the future is handed out.
+  void set_drive(std::function<void()> drive) const { state_->drive = std::move(drive); }
+  void complete(Expected<T> result) const { state_->complete(std::move(result)); }
+
+ private:
+  std::shared_ptr<detail::FutureState<T>> state_;
+};
+
+}  // namespace hearth
