@@ -11,11 +11,35 @@
 namespace hearth::ir {
 
 enum class Op : std::uint8_t {
-  literal, argument, load, coordinate, parameter,          // leaves (load has its coordinates as operands)
-  neg, bit_not, cast, bitcast, native,                     // one operand
-  add, sub, mul, div, rem, max, min, less, less_equal, equal, not_equal,
-  bit_and, bit_or, bit_xor, shift_left, shift_right, mul_high, native_binary,  // two
-  select,                                                  // condition, if_true, if_false
+  literal,
+  argument,
+  load,
+  coordinate,
+  parameter,  // leaves (load has its coordinates as operands)
+  neg,
+  bit_not,
+  cast,
+  bitcast,
+  native,  // one operand
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  max,
+  min,
+  less,
+  less_equal,
+  equal,
+  not_equal,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,
+  mul_high,
+  native_binary,  // two
+  select,         // condition, if_true, if_false
 };
 
 struct Node final : RefCounted {
@@ -27,7 +51,10 @@ struct Node final : RefCounted {
   const UnaryOp* unary = nullptr;
   const BinaryOp* binary = nullptr;
   std::vector<Expr> operands;
-  std::uint64_t hash = 0;    ///< structural
+  std::uint64_t hash = 0;  ///< structural
+
+ protected:
+  void destroy() noexcept override;  ///< without recursion: chains may be very deep
 };
 
 /// coordinate(flat_coordinate) is the row-major index of the output element.
@@ -45,7 +72,25 @@ inline constexpr int flat_coordinate = -1;
 /// Calls `visit` once for every distinct node, operands first.
 void visit(const Expr& e, const std::function<void(const Node&)>& visit);
 
-/// Evaluates in double precision with every argument, coordinate and parameter given: the oracle of the tests. No loads.
+/// Distinct nodes, operands before their users; the root is the last.
+[[nodiscard]] std::vector<const Node*> topological(const Expr& e);
+/// The node with new operands, typed and folded like a new expression.
+[[nodiscard]] Expr rebuild(const Node& node, std::span<const Expr> operands);
+/// Whether a native node has to be computed by its op's `forward`, having no spelling of its own.
+[[nodiscard]] bool is_composite(const Node& node);
+/// Replaces native nodes by their op's `forward` where they are composite.
+[[nodiscard]] Expr expand(const Expr& e);
+
+/// Values of the leaves for `evaluate`.
+struct Values {
+  std::span<const double> arguments{};
+  std::span<const double> coordinates{};
+  std::span<const double> parameters{};
+  double flat = 0;  ///< coordinate(flat_coordinate)
+  std::function<double(int input, std::span<const double> coordinates)> load{};
+};
+/// Evaluates with floats in double precision and integers exactly: the oracle of the tests.
+[[nodiscard]] double evaluate(const Expr& e, const Values& values);
 [[nodiscard]] double evaluate(const Expr& e, std::span<const double> arguments);
 
 }  // namespace hearth::ir
