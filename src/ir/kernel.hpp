@@ -14,8 +14,8 @@ namespace hearth::ir {
 
 /// Batched matrix product out[b, m, n] = sum over k of a[b, m, k] * b[b, k, n], operands through strides in elements.
 struct Matmul {
-  Shape batch;              ///< up to 6 sizes; strides 0 where an operand broadcasts
-  Shape a_batch, b_batch;   ///< strides of the batch axes
+  Shape batch;             ///< up to 6 sizes; strides 0 where an operand broadcasts
+  Shape a_batch, b_batch;  ///< strides of the batch axes
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t a_offset = 0, a_row = 0, a_column = 0;  ///< strides along m and k
   std::int64_t b_offset = 0, b_row = 0, b_column = 0;  ///< strides along k and n
