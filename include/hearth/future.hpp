@@ -22,22 +22,32 @@ class FutureState {
  public:
   using Result = Expected<T>;
 
-  /// Makes progress without blocking; called without any lock of the state. May be empty.
-  std::function<void()> drive;
-
+  /// `drive` makes progress without blocking; called without any lock of the state, by any consumer. Dropped at completion.
+  void set_drive(std::function<void()> drive) {
+    auto shared = std::make_shared<const std::function<void()>>(std::move(drive));
+    std::scoped_lock lock(mutex_);
+    if (!result_) drive_ = std::move(shared);
+  }
   void complete(Result result) {
     std::vector<std::function<void()>> continuations;
+    std::shared_ptr<const std::function<void()>> drive;
     {
       std::scoped_lock lock(mutex_);
       if (result_) return;
       result_.emplace(std::move(result));
       continuations.swap(continuations_);
+      drive.swap(drive_);
     }
     for (auto& continuation : continuations) continuation();
   }
   [[nodiscard]] bool ready() {
-    if (is_complete()) return true;
-    if (drive) drive();
+    std::shared_ptr<const std::function<void()>> drive;
+    {
+      std::scoped_lock lock(mutex_);
+      if (result_) return true;
+      drive = drive_;  // kept alive: completion inside the call drops the state's own
+    }
+    if (drive) (*drive)();
     return is_complete();
   }
   [[nodiscard]] bool is_complete() {
@@ -63,6 +73,7 @@ class FutureState {
  private:
   std::mutex mutex_;
   std::optional<Result> result_;
+  std::shared_ptr<const std::function<void()>> drive_;
   std::vector<std::function<void()>> continuations_;
 };
 
@@ -110,10 +121,9 @@ class [[nodiscard]] Future {
     using U = std::conditional_t<std::is_void_v<T>, std::invoke_result<F>, std::invoke_result<F, T>>::type;
     auto next = std::make_shared<detail::FutureState<U>>();
     auto state = std::move(state_);
-    next->drive = [state] { (void)state->ready(); };
+    next->set_drive([state] { (void)state->ready(); });
     state->on_complete([raw = state.get(), next, function = std::move(function)]() mutable {
       next->complete(apply<U>(function, raw->take()));
-      next->drive = nullptr;
     });
     return Future<U>(std::move(next));
   }
@@ -159,7 +169,7 @@ class Promise {
   Promise() : state_(std::make_shared<detail::FutureState<T>>()) {}
   [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
   /// `drive` makes progress without blocking; set before the future is handed out.
-  void set_drive(std::function<void()> drive) const { state_->drive = std::move(drive); }
+  void set_drive(std::function<void()> drive) const { state_->set_drive(std::move(drive)); }
   void complete(Expected<T> result) const { state_->complete(std::move(result)); }
 
  private:

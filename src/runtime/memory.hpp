@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,7 +20,11 @@ class Storage {
  public:
   virtual ~Storage() = default;
   virtual Expected<void*> allocate(std::uint64_t size_bytes) = 0;
+  /// Called on the server's thread while the server lives, later on the thread that drops the last handle. Recorded work that is
+  /// not submitted yet may still name the buffer.
   virtual void free(void* buffer) noexcept = 0;
+  /// Gives up the reference to an imported buffer.
+  virtual void release_imported(void* /*buffer*/) noexcept {}
 };
 
 /// One buffer of the device: a page that is cut into slices, or an exclusive one.
@@ -58,7 +63,7 @@ struct MemoryOptions {
 };
 
 /// Pools the memory of one device. Slices and exclusive buffers are reused as soon as their last Handle goes: all use is ordered
-/// by one queue. What a borrowed encoder touched stays out until `release_scope`.
+/// by one queue. What a borrowed encoder touched (Allocation::scope, numbered from 1 on) stays out until `release_scope`.
 /// make, retire and usage are thread-safe; the others are called by the server.
 class Memory : public RefCounted {
  public:
@@ -72,7 +77,7 @@ class Memory : public RefCounted {
   Expected<void> place(Allocation& allocation, bool exclusive = false);
   /// A new place for an allocation, in a buffer of its own; the old place is given back. The caller copies.
   Expected<void> move_to_exclusive(Allocation& allocation);
-  /// An allocation on a buffer that somebody else owns; `on_release` runs when it is given back (server thread).
+  /// An allocation on a buffer that somebody else owns, given to Storage::release_imported when its last Handle is gone.
   [[nodiscard]] Ref<Allocation> import(void* buffer, std::uint64_t offset, std::uint64_t size);
 
   /// Any thread: the last Handle is gone.
@@ -83,8 +88,10 @@ class Memory : public RefCounted {
   void release_scope(std::uint64_t scope);
   /// Gives unused pages and exclusive buffers back to the device.
   void cleanup();
-  /// The device is gone: nothing is given back to it any more, all of it is dropped.
+  /// The device is gone: `place` fails with device_lost from here on, and unused memory goes to Storage::free at once.
   void abandon();
+  /// `observer` learns of every block before it is freed, so that caches keyed by Block::id forget it; null: nobody.
+  void set_observer(std::function<void(const Block&)> observer);
 
   [[nodiscard]] MemoryUsage usage() const noexcept;
   /// Blocks taken from the device so far.
