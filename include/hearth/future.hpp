@@ -100,6 +100,8 @@ class [[nodiscard]] Future {
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
   /// Polls once; true when `get` returns without waiting.
   [[nodiscard]] bool ready() const { return state_->ready(); }
+  /// True when complete, without a poll.
+  [[nodiscard]] bool is_complete() const { return state_->is_complete(); }
   /// Waits until complete; the result stays inside.
   void wait() const {
     for (int round = 0; !state_->ready(); ++round) detail::wait_round(round);
@@ -126,6 +128,20 @@ class [[nodiscard]] Future {
       next->complete(apply<U>(function, raw->take()));
     });
     return Future<U>(std::move(next));
+  }
+
+  /// The same result, but every poll goes through `around`, which runs the poll it is given (under a lock, say) or fails: then the
+  /// future completes with that failure.
+  Future driven(std::function<Expected<void>(const std::function<void()>& poll)> around) && {
+    auto next = std::make_shared<detail::FutureState<T>>();
+    auto state = std::move(state_);
+    next->set_drive([state, around = std::move(around), weak = std::weak_ptr(next)] {
+      Expected<void> polled = around([&state] { (void)state->ready(); });
+      if (polled) return;
+      if (auto owner = weak.lock()) owner->complete(polled.error());
+    });
+    state->on_complete([raw = state.get(), next] { next->complete(raw->take()); });
+    return Future(std::move(next));
   }
 
   // co_await: resumes on the thread whose poll completes the future.

@@ -1,0 +1,48 @@
+#include "runtime/channel.hpp"
+
+#include "runtime/channel_kinds.hpp"
+
+namespace hearth::runtime {
+
+int thread_number() noexcept {
+  static std::atomic<int> threads{0};
+  thread_local const int number = ++threads;
+  return number;
+}
+
+Failure wrong_thread(int owner) {
+  return {ErrorCode::wrong_thread, "device: it belongs to thread " + std::to_string(owner) + ", but thread " +
+                                       std::to_string(thread_number()) +
+                                       " uses it; a device of several threads needs the channel mutex or mpsc."};
+}
+
+void Channel::adopt(Server& server) {
+  memory_ = Ref<Memory>(&server.memory());
+  info_ = server.info();
+}
+
+void Channel::poll() {
+  const Ref<Channel> self(this);  // a callback may drop the last other reference
+  (void)with_lock([this] { poll_server(); });
+}
+
+Statistics Channel::statistics() {
+  Statistics result;
+  (void)call([&result](Server& server) -> Expected<void> {
+    result = server.statistics();
+    return {};
+  });
+  return result;
+}
+
+Expected<Ref<Channel>> make_channel(const RuntimeOptions& options, std::function<Expected<Ref<Server>>()> make) {
+  switch (options.channel) {
+    case ChannelKind::direct: return make_direct_channel(make);
+    case ChannelKind::mutex: return make_mutex_channel(options, make);
+    case ChannelKind::mpsc: return make_mpsc_channel(options, std::move(make));
+    case ChannelKind::thread_local_: return make_thread_local_channel(make);
+  }
+  return Failure{ErrorCode::invalid_argument, "RuntimeOptions: the channel has no known kind."};
+}
+
+}  // namespace hearth::runtime
