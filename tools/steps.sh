@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# One step of a test lane: tools/steps.sh TREE.ACTION. tools/lanes/CMakeLists.txt lists them; ./hearth test runs them.
+# Exit 77: the step's means are not there (not with CI set: then it is a failure).
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/hearth
+tree=${1%%.*}
+action=${1#*.}
+build=$root/build/$tree
+jobs=$(nproc)
+
+# What a user sees while ctest keeps a step's output.
+progress() {
+  printf '%s: %s\n' "$tree.$action" "$*"
+  if [ -n "${HEARTH_PROGRESS:-}" ]; then printf '    %s: %s\n' "$tree.$action" "$*" >>"$HEARTH_PROGRESS" 2>/dev/null || true; fi
+}
+skip() {
+  progress "$*"
+  if [ -n "${CI:-}" ]; then exit 1; fi
+  exit 77
+}
+
+sources() { (cd "$root" && { git ls-files 2>/dev/null || find . -type f -printf '%P\n'; }) | grep -E "$1" | grep -vE '^(build|tests/scenarios/)' ; }
+
+# Where a command of this tree runs: the forky tree for Dawn, else here. There /src and /build are the folders.
+source_dir=$root
+build_dir=$build
+inside=()
+if [ "$tree" = dawn ]; then
+  inside=("$root/tools/forky.sh" run --source "$root" --build "$build")
+  source_dir=/src
+  build_dir=/build
+fi
+prefix_dir=$build_dir/prefix
+
+launcher=()
+if [ "$tree" = dawn ] || command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+
+# Flags by tree. Sanitizers: light optimisation, line numbers only.
+options=()
+sanitize=
+case $tree in
+  release) options=(-DCMAKE_BUILD_TYPE=Release -DHEARTH_WERROR=ON -DHEARTH_WEBGPU=wgpu) ;;
+  asan) sanitize=address,undefined options=(-DHEARTH_WERROR=ON -DHEARTH_WEBGPU=wgpu) ;;
+  tsan) sanitize=thread options=(-DHEARTH_WERROR=ON -DHEARTH_WEBGPU=none -DHEARTH_IO=OFF -DHEARTH_APPS=OFF) ;;
+  dawn) options=(-DCMAKE_BUILD_TYPE=Release -DHEARTH_WEBGPU=dawn) ;;
+esac
+if [ -n "$sanitize" ]; then
+  options+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" "-DHEARTH_SANITIZE=$sanitize")
+fi
+
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:fast_unwind_on_malloc=0
+export UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$root/tools/lsan.supp:print_suppressions=0
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+
+# Compiles with a line of progress at each tenth.
+compile() {
+  local start=$SECONDS
+  NINJA_STATUS='[%f/%t] ' "${inside[@]}" ninja -C "$1" -j "$jobs" "${@:2}" 2>&1 | while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+      local tenth=$((BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
+      if [ "$tenth" != "${last:-0}" ]; then
+        last=$tenth
+        progress "${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} built, $((SECONDS - start)) s"
+      fi
+    fi
+  done
+}
+
+# Runs the tests of a folder of a build tree; the counts go to the progress.
+run_tests() {
+  local log=$build/$action.log runner=()
+  # Address randomisation of recent kernels is more than the sanitizers of this compiler can place.
+  if [ -n "$sanitize" ]; then runner=(setarch -R); fi
+  if ! "${runner[@]}" "${inside[@]}" ctest --test-dir "$1" -V --no-tests=error >"$log" 2>&1; then
+    tail -n 400 "$log"
+    return 1
+  fi
+  grep -hE '\[doctest\] test cases|tests passed,|\*\*\*Skipped' "$log" | sed 's/^[0-9]*: //' | while IFS= read -r line; do progress "$line"; done
+  if [ -n "${CI:-}" ] && grep -q '\*\*\*Skipped' "$log"; then
+    cat "$log"
+    return 1
+  fi
+}
+
+case $tree.$action in
+  lint.format)
+    formatter=$(command -v clang-format-14 || true)
+    [ -n "$formatter" ] || skip "clang-format-14 is missing"
+    cd "$root"
+    sources '\.(cpp|hpp)$' | xargs "$formatter" --dry-run -Werror
+    ;;
+  lint.layers) python3 "$root/tools/check_layers.py" ;;
+  lint.sizes) python3 "$root/tools/sizes.py" --check ;;
+  lint.headers) python3 "$root/tools/check_headers.py" --webgpu "${HEARTH_WEBGPU_ROOT:-$cache/wgpu-native-0.32}/include" ;;
+  lint.docs) python3 "$root/tools/check_docs.py" ;;
+  lint.scenarios)
+    # The scenarios are copies; where their originals lie beside the project, they are the same.
+    [ -d "$root/../shared/scenarios" ] || { echo "no originals at hand"; exit 0; }
+    for file in "$root/../shared/scenarios"/*.[ch]pp; do cmp "$file" "$root/tests/scenarios/$(basename "$file")"; done
+    ;;
+  dawn.tree)
+    "$root/tools/forky.sh" ready && exit 0
+    [ "$(id -u)" = 0 ] || skip "the Dawn lane needs root: it makes a Debian forky tree (tools/forky.sh make)"
+    progress "making the forky tree (about two minutes the first time)"
+    "$root/tools/forky.sh" make
+    ;;
+  *.build)
+    mkdir -p "$build"
+    "${inside[@]}" cmake -S "$source_dir" -B "$build_dir" -G Ninja -DHEARTH_TESTS=ON "${options[@]}" "${launcher[@]}"
+    compile "$build_dir"
+    ;;
+  *.install)
+    rm -rf "$build/prefix"
+    "${inside[@]}" cmake --install "$build_dir" --prefix "$prefix_dir"
+    ;;
+  *.consume | *.scenarios)
+    rm -rf "${build:?}/$action"
+    "${inside[@]}" cmake -S "$source_dir/tests/$action" -B "$build_dir/$action" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_PREFIX_PATH="$prefix_dir" ${sanitize:+"-DCMAKE_CXX_FLAGS=-O1 -g1 -fsanitize=$sanitize -fno-omit-frame-pointer"} "${launcher[@]}"
+    compile "$build_dir/$action"
+    run_tests "$build_dir/$action"
+    ;;
+  *)
+    folder=tests/$action
+    [ -d "$root/$folder" ] || folder=$action
+    run_tests "$build_dir/$folder"
+    ;;
+esac
