@@ -73,6 +73,15 @@ struct Memory::State {
   }
 };
 
+MemoryOptions memory_options(const DeviceInfo& info, const RuntimeOptions& options) {
+  MemoryOptions memory;
+  memory.alignment = info.storage_alignment;
+  memory.page_bytes = std::min(memory.page_bytes, info.max_binding_bytes);
+  memory.max_buffer_bytes = info.max_buffer_bytes;
+  memory.limit_bytes = options.memory_limit_bytes;
+  return memory;
+}
+
 void Allocation::destroy() noexcept {
   Memory* memory = owner;  // the reference that `make` took, given up only after `retire` is done with the memory
   memory->retire(this);

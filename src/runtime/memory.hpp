@@ -62,6 +62,9 @@ struct MemoryOptions {
   std::uint64_t limit_bytes = 0;             ///< cap on reserved bytes, 0: none
 };
 
+/// How memory is cut on a device: pages that can be bound whole, slices on its alignment.
+[[nodiscard]] MemoryOptions memory_options(const DeviceInfo& info, const RuntimeOptions& options);
+
 /// Pools the memory of one device. Slices and exclusive buffers are reused as soon as their last Handle goes: all use is ordered
 /// by one queue. What a borrowed encoder touched (Allocation::scope, numbered from 1 on) stays out until `release_scope`.
 /// make, retire and usage are thread-safe; the others are called by the server.
