@@ -25,6 +25,8 @@ void write_file(const std::string& path, std::span<const std::byte> bytes);
 [[nodiscard]] inline std::span<const std::byte> as_bytes(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
-[[nodiscard]] inline const char* as_chars(std::span<const std::byte> bytes) { return reinterpret_cast<const char*>(bytes.data()); }
+[[nodiscard]] inline const char* as_chars(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const char*>(bytes.data());
+}
 
 }  // namespace hearth::io

@@ -1,28 +1,24 @@
 #include "hearth/io/image.hpp"
 
 #include <fmt/format.h>
-#include <stb_image.h>
-#include <stb_image_write.h>
 
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <optional>
 
 #include "file.hpp"
 #include "image_check.hpp"
+#include "stb.hpp"
 
 namespace hearth::io {
 namespace {
 
-struct FreePixels {
-  void operator()(stbi_uc* pixels) const noexcept { stbi_image_free(pixels); }
-};
-
 void check_sizes(const Image& image, const char* operation) {
   const bool valid = image.width > 0 && image.height > 0 && image.channels >= 1 && image.channels <= 4;
   if (!valid || image.pixels.size() != std::size_t(image.width) * std::size_t(image.height) * std::size_t(image.channels))
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: {} bytes do not make an image of {} x {} pixels with {} channels.",
-                                                         operation, image.pixels.size(), image.width, image.height, image.channels));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: {} bytes do not make an image of {} x {} pixels with {} channels.", operation,
+                            image.pixels.size(), image.width, image.height, image.channels));
 }
 
 }  // namespace
@@ -37,35 +33,24 @@ Image decode_image(std::span<const std::byte> file, const std::string& name, Cha
   }
   if (file.size() > std::size_t(std::numeric_limits<int>::max()))
     fail("image", name, fmt::format("{} bytes are more than an image file may have (2147483647).", file.size()));
-  const auto* data = reinterpret_cast<const stbi_uc*>(file.data());
-  const int size = static_cast<int>(file.size());
-  Image image;
-  int stored = 0;
-  if (!stbi_info_from_memory(data, size, &image.width, &image.height, &stored))
-    fail("image", name, fmt::format("it cannot be decoded ({}).", stbi_failure_reason()));
-  if (std::int64_t(image.width) * image.height > max_image_pixels)
+  const ImageSize claimed = claimed_size(file);
+  if (claimed.width == 0 || claimed.height == 0 || claimed.width * claimed.height > std::uint64_t(max_image_pixels))
     fail("image", name,
-         fmt::format("it claims {} x {} pixels, the limit is {} pixels.", image.width, image.height, max_image_pixels));
-  const std::unique_ptr<stbi_uc, FreePixels> pixels(
-      stbi_load_from_memory(data, size, &image.width, &image.height, &stored, static_cast<int>(channels)));
-  if (!pixels) fail("image", name, fmt::format("it cannot be decoded ({}).", stbi_failure_reason()));
-  image.channels = channels == Channels::as_stored ? stored : static_cast<int>(channels);
-  image.pixels.assign(pixels.get(), pixels.get() + std::size_t(image.width) * std::size_t(image.height) * std::size_t(image.channels));
-  return image;
+         fmt::format("it claims {} x {} pixels, the limit is {} pixels.", claimed.width, claimed.height, max_image_pixels));
+  std::string reason;
+  std::optional<stb::Pixels> pixels = stb::decode(file, static_cast<int>(channels), reason);
+  if (!pixels) fail("image", name, fmt::format("it cannot be decoded ({}).", reason));
+  return {pixels->width, pixels->height, pixels->channels, std::move(pixels->bytes)};
 }
 
 Image load_image(const std::string& path, Channels channels) { return decode_image(read_file(path), path, channels); }
 
 std::vector<std::byte> encode_png(const Image& image) {
   check_sizes(image, "encode_png");
-  std::vector<std::byte> file;
-  const auto append = [](void* out, void* data, int size) {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    static_cast<std::vector<std::byte>*>(out)->insert(static_cast<std::vector<std::byte>*>(out)->end(), bytes, bytes + size);
-  };
-  if (!stbi_write_png_to_func(append, &file, image.width, image.height, image.channels, image.pixels.data(),
-                              image.width * image.channels))
-    throw Error(ErrorCode::out_of_memory, fmt::format("encode_png: no memory for an image of {} x {} pixels.", image.width, image.height));
+  std::vector<std::byte> file = stb::encode_png(image.width, image.height, image.channels, image.pixels.data());
+  if (file.empty())
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("encode_png: no memory for an image of {} x {} pixels.", image.width, image.height));
   return file;
 }
 

@@ -146,8 +146,7 @@ Array parse_npy(std::span<const std::byte> file, const std::string& name) {
   const Spelling* spelling = nullptr;
   for (const Spelling& known : spellings)
     if (header->descr == known.descr) spelling = &known;
-  if (!spelling)
-    fail("npy", name, fmt::format("its dtype is \"{}\"; known are <f2 <f4 <f8 <i4 <u4 |i1 |u1 |b1.", header->descr));
+  if (!spelling) fail("npy", name, fmt::format("its dtype is \"{}\"; known are <f2 <f4 <f8 <i4 <u4 |i1 |u1 |b1.", header->descr));
   if (header->shape.size() > std::size_t(max_rank))
     fail("npy", name, fmt::format("it has {} dimensions, the limit is {}.", header->shape.size(), max_rank));
   const std::size_t element = host_size_bytes(spelling->dtype);
@@ -156,8 +155,9 @@ Array parse_npy(std::span<const std::byte> file, const std::string& name) {
   const std::uint64_t have = file.size() - prefix - header_bytes;
   if (!need) fail("npy", name, "its shape has more elements than can be addressed.");
   if (*need != have)
-    fail("npy", name, fmt::format("its shape {} of {} needs {} bytes, the file has {}.", to_string(shape), to_string(spelling->dtype),
-                                  *need, have));
+    fail("npy", name,
+         fmt::format("its shape {} of {} needs {} bytes, the file has {}.", to_string(shape), to_string(spelling->dtype), *need,
+                     have));
   const std::span<const std::byte> data = file.subspan(prefix + static_cast<std::size_t>(header_bytes));
   Array array{shape, spelling->dtype, {}};
   if (header->fortran && shape.rank() > 1)

@@ -40,7 +40,9 @@ std::optional<std::uint64_t> as_unsigned(const Json& value) {
 }
 
 Entry parse_entry(const std::string& file, const std::string& tensor, const Json& json, std::uint64_t data_bytes) {
-  const auto wrong = [&](const std::string& problem) { fail("safetensors", file, fmt::format("tensor \"{}\": {}", tensor, problem)); };
+  const auto wrong = [&](const std::string& problem) {
+    fail("safetensors", file, fmt::format("tensor \"{}\": {}", tensor, problem));
+  };
   Entry entry{.name = tensor};
   if (!json.is_object() || !json.contains("dtype") || !json["dtype"].is_string() || !json.contains("shape") ||
       !json["shape"].is_array() || !json.contains("data_offsets") || !json["data_offsets"].is_array() ||
@@ -127,17 +129,20 @@ Safetensors parse_safetensors(std::span<const std::byte> file, const std::string
       result.metadata[field] = text.get<std::string>();
     }
   }
-  std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::ranges::sort(entries,
+                    [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   std::uint64_t expected = 0;
   const std::string* previous = nullptr;
   for (const Entry& entry : entries) {
     if (entry.begin < expected)
       fail("safetensors", name, fmt::format("the data of the tensors \"{}\" and \"{}\" overlap.", *previous, entry.name));
-    if (entry.begin > expected) fail("safetensors", name, fmt::format("bytes {} to {} belong to no tensor.", expected, entry.begin));
+    if (entry.begin > expected)
+      fail("safetensors", name, fmt::format("bytes {} to {} belong to no tensor.", expected, entry.begin));
     expected = entry.end;
     previous = &entry.name;
   }
-  if (expected != data.size()) fail("safetensors", name, fmt::format("bytes {} to {} belong to no tensor.", expected, data.size()));
+  if (expected != data.size())
+    fail("safetensors", name, fmt::format("bytes {} to {} belong to no tensor.", expected, data.size()));
   for (const Entry& entry : entries) {
     const auto bytes = data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
     Array array{entry.shape, entry.dtype, {}};

@@ -90,7 +90,8 @@ std::vector<std::byte> read_shards(const Json& group, const std::filesystem::pat
     if (!inside) fail("model", file, fmt::format("its weight file \"{}\" lies outside of the model's folder.", shard.string()));
     const std::filesystem::path path = folder / shard;
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) fail("model", file, fmt::format("its weight file \"{}\" is missing.", shard.string()));
+    if (!std::filesystem::exists(path, ignored))
+      fail("model", file, fmt::format("its weight file \"{}\" is missing.", shard.string()));
     const std::vector<std::byte> bytes = read_file(path.string());
     joined.insert(joined.end(), bytes.begin(), bytes.end());
   }
@@ -116,8 +117,9 @@ void read_group(const Json& group, const std::filesystem::path& folder, const st
     const Shape shape{std::span<const std::int64_t>(sizes)};
     const std::optional<std::uint64_t> need = checked_bytes(sizes, stored.element);
     if (!need || *need > joined.size() - at)
-      fail("model", file, fmt::format("weight \"{}\" of shape {} ends beyond the {} bytes of its weight files.", name,
-                                      to_string(shape), joined.size()));
+      fail("model", file,
+           fmt::format("weight \"{}\" of shape {} ends beyond the {} bytes of its weight files.", name, to_string(shape),
+                       joined.size()));
     const auto data = std::span<const std::byte>(joined).subspan(at, static_cast<std::size_t>(*need));
     at += data.size();
     if (!weights.emplace(name, Array{shape, stored.dtype, expand(data, stored)}).second)

@@ -51,8 +51,8 @@ using NamedArrays = std::map<std::string, Array>;
 template <typename T>
 [[nodiscard]] Array make_array(std::span<const T> values, const Shape& shape) {
   if (static_cast<std::int64_t>(values.size()) != shape.elements())
-    throw Error(ErrorCode::shape_mismatch, "io::make_array: " + std::to_string(values.size()) + " values do not fill the shape " +
-                                               to_string(shape) + ".");
+    throw Error(ErrorCode::shape_mismatch,
+                "io::make_array: " + std::to_string(values.size()) + " values do not fill the shape " + to_string(shape) + ".");
   const std::span<const std::byte> bytes = std::as_bytes(values);
   return {shape, dtype_of<T>, std::vector<std::byte>(bytes.begin(), bytes.end())};
 }

@@ -32,7 +32,8 @@ inline constexpr std::int64_t max_image_pixels = std::int64_t{1} << 27;
 /// claims more than max_image_pixels.
 [[nodiscard]] Image load_image(const std::string& path, Channels channels = Channels::as_stored);
 /// The same from memory; `name` stands in messages for the file.
-[[nodiscard]] Image decode_image(std::span<const std::byte> file, const std::string& name, Channels channels = Channels::as_stored);
+[[nodiscard]] Image decode_image(std::span<const std::byte> file, const std::string& name,
+                                 Channels channels = Channels::as_stored);
 
 /// Writes a PNG file. Throws Error(io) when it cannot be written, Error(invalid_argument) when sizes and pixels do not fit.
 void save_png(const Image& image, const std::string& path);
