@@ -120,7 +120,7 @@ class [[nodiscard]] Future {
   /// that `function` throws becomes a failure of the returned future.
   template <typename F>
   auto then(F function) && {
-    using U = std::conditional_t<std::is_void_v<T>, std::invoke_result<F>, std::invoke_result<F, T>>::type;
+    using U = typename std::conditional_t<std::is_void_v<T>, std::invoke_result<F>, std::invoke_result<F, T>>::type;
     auto next = std::make_shared<detail::FutureState<U>>();
     auto state = std::move(state_);
     next->set_drive([state] { (void)state->ready(); });

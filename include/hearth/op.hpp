@@ -49,6 +49,7 @@ struct UnarySpec {
   Expr (*grad)(Expr x, Expr y) = nullptr;  ///< dy/dx; null: derived from forward
   double (*reference)(double) = nullptr;   ///< f64 oracle for tests; null: the forward or native in f64
   Interval domain{};                       ///< sampled by the op tests
+  double ends = 1e300;                     ///< |x| up to which the tests compare values far outside the domain
   OpDTypes dtypes = OpDTypes::floats;
 };
 
