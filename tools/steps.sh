@@ -36,18 +36,14 @@ prefix_dir=$build_dir/prefix
 launcher=()
 if [ "$tree" = dawn ] || command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 
-# Flags by tree. Sanitizers: light optimisation, line numbers only.
-options=()
+# The flags of a tree are a preset; the sanitizer's are needed again for projects outside of it.
+preset=$tree
 sanitize=
 case $tree in
-  release) options=(-DCMAKE_BUILD_TYPE=Release -DHEARTH_WERROR=ON -DHEARTH_WEBGPU=wgpu) ;;
-  asan) sanitize=address,undefined options=(-DHEARTH_WERROR=ON -DHEARTH_WEBGPU=wgpu) ;;
-  tsan) sanitize=thread options=(-DHEARTH_WERROR=ON -DHEARTH_WEBGPU=none -DHEARTH_IO=OFF -DHEARTH_APPS=OFF) ;;
-  dawn) options=(-DCMAKE_BUILD_TYPE=Release -DHEARTH_WEBGPU=dawn) ;;
+  release) preset=ci ;;
+  asan) sanitize=address,undefined ;;
+  tsan) sanitize=thread ;;
 esac
-if [ -n "$sanitize" ]; then
-  options+=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" "-DHEARTH_SANITIZE=$sanitize")
-fi
 
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:fast_unwind_on_malloc=0
 export UBSAN_OPTIONS=print_stacktrace=1
@@ -109,7 +105,7 @@ case $tree.$action in
     ;;
   *.build)
     mkdir -p "$build"
-    "${inside[@]}" cmake -S "$source_dir" -B "$build_dir" -G Ninja -DHEARTH_TESTS=ON "${options[@]}" "${launcher[@]}"
+    "${inside[@]}" cmake --preset "$preset" -S "$source_dir" -B "$build_dir" -DHEARTH_TESTS=ON "${launcher[@]}"
     compile "$build_dir"
     ;;
   *.install)
