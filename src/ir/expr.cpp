@@ -76,6 +76,9 @@ Expr fold(Op op, DType type, DType result, bool weak, const Expr& a, const Expr&
   return literal(value, result, weak);
 }
 
+Expr unary(Op op, const Expr& x);
+Expr binary(Op op, const Expr& a, const Expr& b);
+
 bool is_comparison(Op op) { return op == Op::less || op == Op::less_equal || op == Op::equal || op == Op::not_equal; }
 bool is_bitwise(Op op) { return op == Op::bit_and || op == Op::bit_or || op == Op::bit_xor; }
 
@@ -98,9 +101,11 @@ Expr neutral(Op op, DType type, const Expr& a, const Expr& b) {
       break;
     case Op::div:
       if (is_value(b, 1)) return a;
+      if (integer && is_value(b, 0)) return b;
+      if (type == DType::i32 && is_value(b, -1)) return unary(Op::neg, a);
       break;
     case Op::rem:
-      if (integer && is_value(b, 1)) return literal(0, type, false);
+      if (integer && (is_value(b, 1) || is_value(b, 0) || is_value(b, -1))) return literal(0, type, false);
       break;
     case Op::bit_and:
       if (is_value(a, 0) || (type == DType::boolean && is_value(b, 1))) return a;
@@ -116,6 +121,10 @@ Expr neutral(Op op, DType type, const Expr& a, const Expr& b) {
     case Op::shift_left:
     case Op::shift_right:
       if (is_value(b, 0)) return a;
+      if (is_literal(b) && (b.node()->value < 0 || b.node()->value > 31)) {
+        if (op == Op::shift_left || type == DType::u32) return literal(0, type, false);
+        return binary(op, a, literal(31, type, false));
+      }
       break;
     default: break;
   }

@@ -76,10 +76,12 @@ void visit(const Expr& e, const std::function<void(const Node&)>& visit);
 [[nodiscard]] std::vector<const Node*> topological(const Expr& e);
 /// The node with new operands, typed and folded like a new expression.
 [[nodiscard]] Expr rebuild(const Node& node, std::span<const Expr> operands);
-/// Whether a native node has to be computed by its op's `forward`, having no spelling of its own.
+/// Whether a native node has no spelling at all but its op's `forward`.
 [[nodiscard]] bool is_composite(const Node& node);
-/// Replaces native nodes by their op's `forward` where they are composite.
-[[nodiscard]] Expr expand(const Expr& e);
+/// Who computes an expression; decides which native nodes it can spell.
+enum class Target : std::uint8_t { wgsl, cpu };
+/// Replaces the native nodes that `target` cannot spell by their op's `forward`, where there is one.
+[[nodiscard]] Expr expand(const Expr& e, Target target);
 
 /// Values of the leaves for `evaluate`.
 struct Values {

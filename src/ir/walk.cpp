@@ -49,6 +49,14 @@ double native_value(const Node& node, std::span<const double> x) {
   return node.binary->spec.reference ? node.binary->spec.reference(x[0], x[1]) : 0;
 }
 
+bool has_to_expand(const Node& node, Target target) {
+  const auto test = [&](const auto& spec) {
+    return spec.forward && !(target == Target::wgsl ? bool(spec.native.wgsl) : bool(spec.native.f32));
+  };
+  if (node.op == Op::native) return test(node.unary->spec);
+  return node.op == Op::native_binary && test(node.binary->spec);
+}
+
 DType widened(DType dtype) { return dtype == DType::f32 ? DType::f64 : dtype; }
 
 }  // namespace
@@ -118,7 +126,7 @@ Expr rewrite(const Expr& e, const std::function<Expr(const Node&, std::span<cons
   return done.back();
 }
 
-Expr expand(const Expr& e) {
+Expr expand(const Expr& e, Target target) {
   Expr current = e;
   for (;;) {
     const std::vector<const Node*> order = topological(current);
@@ -130,7 +138,7 @@ Expr expand(const Expr& e) {
     for (const Node* node : order) {
       place.emplace(node, static_cast<int>(done.size()));
       const std::vector<Expr> x = gather(*node, place, done);
-      if (is_composite(*node)) {
+      if (has_to_expand(*node, target)) {
         found = true;
         done.push_back(
             cast(node->op == Op::native ? node->unary->spec.forward(x[0]) : node->binary->spec.forward(x[0], x[1]), node->dtype));
@@ -146,7 +154,7 @@ Expr expand(const Expr& e) {
 }
 
 double evaluate(const Expr& original, const Values& values) {
-  const Expr e = expand(original);
+  const Expr e = expand(original, Target::cpu);
   const std::vector<const Node*> order = topological(e);
   NodeIndex place;
   std::vector<double> done;

@@ -43,6 +43,8 @@ class WgslModule {
   /// array<f32|i32|u32> of `scratch_type`.
   std::string binding(int index);
   std::string scratch_type = "f32";
+  /// Binding `index` is declared as an array of vec4 of its storage type; its elements are then not loaded by `load`.
+  void vectorise(int index);
   /// Value, in the compute dtype, of element `index` (u32 or i32 text) of a binding.
   std::string load(int binding, const std::string& index);
   /// Statement that stores a value of the compute dtype as element `index`; not for packed dtypes.
@@ -77,6 +79,7 @@ class WgslModule {
   const Kernel& kernel_;
   const DeviceInfo& info_;
   std::vector<int> bindings_;  ///< in order of @binding
+  std::vector<int> vectors_;   ///< those declared as arrays of vec4
   bool parameters_ = false;
   std::map<std::string, bool> declared_;
   std::string enables_, declarations_;
