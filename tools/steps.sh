@@ -86,7 +86,11 @@ case $tree.$action in
     formatter=$(command -v clang-format-14 || true)
     [ -n "$formatter" ] || skip "clang-format-14 is missing"
     cd "$root"
-    sources '\.(cpp|hpp)$' | xargs "$formatter" --dry-run -Werror
+    wrong=$(sources '\.(cpp|hpp)$' | xargs "$formatter" --dry-run 2>&1 | sed -n 's/^\([^:]*\):.*Wclang-format.*/\1/p' | sort -u)
+    if [ -n "$wrong" ]; then
+      printf 'not as clang-format-14 lays it out:\n%s\nto mend: clang-format-14 -i %s\n' "$wrong" "${wrong//$'\n'/ }"
+      exit 1
+    fi
     ;;
   lint.layers) python3 "$root/tools/check_layers.py" ;;
   lint.sizes) python3 "$root/tools/sizes.py" --check ;;
