@@ -14,6 +14,13 @@ class RefCounted {
   virtual ~RefCounted() = default;
 
   void add_ref() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  /// Adds a reference unless the last owner is already gone: for maps that do not own.
+  [[nodiscard]] bool try_add_ref() const noexcept {
+    std::uint32_t count = refs_.load(std::memory_order_relaxed);
+    while (count != 0)
+      if (refs_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
   void release() noexcept {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
@@ -51,6 +58,12 @@ class Ref {
   }
   ~Ref() {
     if (object_) object_->release();
+  }
+  /// Takes over a reference that is counted already.
+  [[nodiscard]] static Ref adopt(T* object) noexcept {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
   }
 
   void swap(Ref& other) noexcept { std::swap(object_, other.object_); }

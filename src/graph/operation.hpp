@@ -61,6 +61,8 @@ struct Operation {
   const void* spec = nullptr;  ///< the UnaryOp, BinaryOp or ReduceOp block; part of the key
   std::shared_ptr<const void> extra;  ///< anything else a definition keeps (a user's kernel, an expression)
   std::uint64_t extra_hash = 0;
+  const char* label = nullptr;  ///< how kernels and errors call it, when not by the definition's name
+  [[nodiscard]] const char* name() const noexcept { return label ? label : definition->name; }
 };
 
 }  // namespace hearth::graph
