@@ -1,6 +1,6 @@
 #include "graph/context.hpp"
 
-#include "runtime/backends.hpp"
+#include "graph/devices.hpp"
 
 namespace hearth::graph {
 
@@ -20,7 +20,9 @@ Context::Context(Ref<runtime::Channel> channel, RuntimeOptions options)
   autodiff_ = std::make_unique<Autodiff>(*below);
 }
 
-Context::~Context() = default;
+Context::~Context() {
+  if (native) forget(*this);
+}
 
 Context::Guard::Guard(Context& context) {
   if (context.one_thread_) context.channel().check_thread().value();
