@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "graph/compose.hpp"
 #include "graph/context.hpp"
+#include "ir/expr.hpp"
 
 namespace hearth::graph {
 
