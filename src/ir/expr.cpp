@@ -178,7 +178,7 @@ void Node::destroy() noexcept {
   while (!doomed.empty()) {
     const Expr last = std::move(doomed.back());
     doomed.pop_back();
-    if (!last || last.node()->use_count() != 1) continue;
+    if (!last.node() || last.node()->use_count() != 1) continue;  // !last would be an expression
     for (Expr& operand : last.node()->operands) doomed.push_back(std::move(operand));
     last.node()->operands.clear();
   }
