@@ -24,6 +24,7 @@ class Expr {
   Expr(double literal);  // NOLINT: literals mix freely
   Expr(float literal) : Expr(double(literal)) {}  // NOLINT
   Expr(int literal);     // NOLINT
+  Expr(bool) = delete;   // a comparison of expressions is an Expr already
   Expr(std::uint32_t literal);  // NOLINT: a u32, not weak
   explicit Expr(Ref<ir::Node> node) : node_(std::move(node)) {}
 
@@ -65,7 +66,9 @@ class Expr {
   friend Expr operator^(Expr, Expr);
   friend Expr operator<<(Expr, Expr);
   friend Expr operator>>(Expr, Expr);
-  friend Expr operator!(Expr);  ///< booleans: not; integers: bitwise not
+  friend Expr operator~(Expr);  ///< booleans: not; integers: bitwise not
+  /// Whether there is no expression, as for a pointer; the value's own negation is ~.
+  bool operator!() const noexcept { return !node_; }
 
  private:
   Ref<ir::Node> node_;

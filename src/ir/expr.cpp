@@ -178,7 +178,7 @@ void Node::destroy() noexcept {
   while (!doomed.empty()) {
     const Expr last = std::move(doomed.back());
     doomed.pop_back();
-    if (!last.node() || last.node()->use_count() != 1) continue;  // !last would be an expression
+    if (!last || last.node()->use_count() != 1) continue;
     for (Expr& operand : last.node()->operands) doomed.push_back(std::move(operand));
     last.node()->operands.clear();
   }
@@ -272,7 +272,7 @@ Expr operator|(Expr a, Expr b) { return ir::binary(Op::bit_or, a, b); }
 Expr operator^(Expr a, Expr b) { return ir::binary(Op::bit_xor, a, b); }
 Expr operator<<(Expr a, Expr b) { return ir::binary(Op::shift_left, a, b); }
 Expr operator>>(Expr a, Expr b) { return ir::binary(Op::shift_right, a, b); }
-Expr operator!(Expr a) { return ir::unary(Op::bit_not, a); }
+Expr operator~(Expr a) { return ir::unary(Op::bit_not, a); }
 
 Expr max(Expr a, Expr b) { return ir::binary(Op::max, a, b); }
 Expr min(Expr a, Expr b) { return ir::binary(Op::min, a, b); }

@@ -184,22 +184,22 @@ HEARTH_BINARY_OP(not_equal){
 };
 HEARTH_BINARY_OP(less){
     .summary = "Whether a is below b.",
-    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? (!a) & b : a < b; },
+    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? (~a) & b : a < b; },
     .dtypes = OpDTypes::predicate,
 };
 HEARTH_BINARY_OP(less_equal){
     .summary = "Whether a is at most b.",
-    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? (!a) | b : a <= b; },
+    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? (~a) | b : a <= b; },
     .dtypes = OpDTypes::predicate,
 };
 HEARTH_BINARY_OP(greater){
     .summary = "Whether a is above b.",
-    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? a & (!b) : b < a; },
+    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? a & (~b) : b < a; },
     .dtypes = OpDTypes::predicate,
 };
 HEARTH_BINARY_OP(greater_equal){
     .summary = "Whether a is at least b.",
-    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? a | (!b) : b <= a; },
+    .forward = [](Expr a, Expr b) { return a.dtype() == DType::boolean ? a | (~b) : b <= a; },
     .dtypes = OpDTypes::predicate,
 };
 HEARTH_BINARY_OP(logical_and){

@@ -373,13 +373,13 @@ HEARTH_UNARY_OP(is_finite){
 };
 HEARTH_UNARY_OP(logical_not){
     .summary = "Whether x is 0 or false.",
-    .forward = [](Expr x) { return !cast(x, DType::boolean); },
+    .forward = [](Expr x) { return ~cast(x, DType::boolean); },
     .reference = [](double x) { return x == 0 ? 1.0 : 0.0; },
     .dtypes = OpDTypes::predicate,
 };
 HEARTH_UNARY_OP(bitwise_not){
     .summary = "Every bit of x inverted; of a boolean, not.",
-    .forward = [](Expr x) { return !x; },
+    .forward = [](Expr x) { return ~x; },
     .dtypes = OpDTypes::integers,
 };
 
