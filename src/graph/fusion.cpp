@@ -210,7 +210,8 @@ void Fusion::force(Node& root) {
   Collected group;
   collect(root, group);
   if (group.members.size() > 1) group.wire();
-  for (const Operand& leaf : group.leaves) force(*leaf.node);
+  for (const Operand& leaf : group.leaves)
+    if (leaf.node) force(*leaf.node);
 
   if (group.members.size() == 1) {
     const Tensor result = below_.execute(root.operation);
