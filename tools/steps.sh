@@ -45,7 +45,7 @@ case $tree in
   tsan) sanitize=thread ;;
 esac
 
-export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:fast_unwind_on_malloc=0
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$root/tools/lsan.supp:print_suppressions=0
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
@@ -119,7 +119,7 @@ case $tree.$action in
   *.consume | *.scenarios)
     rm -rf "${build:?}/$action"
     "${inside[@]}" cmake -S "$source_dir/tests/$action" -B "$build_dir/$action" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-      -DCMAKE_PREFIX_PATH="$prefix_dir" ${sanitize:+"-DCMAKE_CXX_FLAGS=-O1 -g1 -fsanitize=$sanitize -fno-omit-frame-pointer"} "${launcher[@]}"
+      -DCMAKE_PREFIX_PATH="$prefix_dir" ${sanitize:+"-DHEARTH_SANITIZE=$sanitize"} "${launcher[@]}"
     compile "$build_dir/$action"
     run_tests "$build_dir/$action"
     ;;
