@@ -64,7 +64,7 @@ class Product {
   void pack() {
     packed_.resize(static_cast<std::size_t>(panels_ * kernels_.width * g_.k));
     const std::int64_t blocks = divide_up(g_.k, k_block);
-    const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (kernels_.width * std::min(g_.k, k_block)));
+    const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (kernels_.width * std::clamp<std::int64_t>(g_.k, 1, k_block)));
     pool_.parallel_for(panels_ * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t from = i / panels_ * k_block;
