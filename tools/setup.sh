@@ -8,7 +8,6 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/hearth
 packages_build=(g++=g++ cmake=cmake ninja=ninja-build ccache=ccache libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev
   libstb-dev libvulkan1 python3=python3)
 packages_test=(doctest-dev clang-format-14=clang-format-14 setarch=util-linux)
-packages_bench=(libbenchmark-dev)
 packages_dawn=(debootstrap=debootstrap debian-archive-keyring)
 
 say() {
