@@ -69,6 +69,7 @@ struct BinarySpec {
   double (*reference)(double, double) = nullptr;
   Interval domain{};    ///< of a
   Interval domain_b{};  ///< of b
+  double ends = 1e300;  ///< |a|, |b| up to which the tests compare values far outside the domains
   OpDTypes dtypes = OpDTypes::numbers;
 };
 

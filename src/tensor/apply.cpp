@@ -88,6 +88,7 @@ Tensor apply_binary(const BinaryOp& op, Operand a, Operand b, const Shape& shape
   const ResolvedDType dtype = detail::resolve(op.spec.dtypes, promote(a.dtype, b.dtype), op.name);
   Operation operation;
   operation.definition = &binary_definition;
+  operation.label = op.name;
   operation.spec = &op;
   operation.shape = shape;
   operation.dtype = dtype.result;
@@ -127,6 +128,7 @@ Tensor limit(const Tensor& x, const Operand& low, const Operand& high, const Sha
 Tensor apply(const UnaryOp& op, const Tensor& x) {
   Operation operation;
   operation.definition = &unary_definition;
+  operation.label = op.name;
   operation.spec = &op;
   operation.shape = x.shape();
   operation.dtype = detail::resolve(op.spec.dtypes, x.dtype(), op.name).result;

@@ -95,11 +95,11 @@ void erfc_block(const float* x, float* y, int count) {
     float f[chunk] = {};
     for (int i = 0; i < n; ++i) {
       // x^2 as high^2 + (x - high) (x + high), where high has 11 bits: its square is exact.
-      const float a = std::fabs(in[i]);
-      const float scaled = a * 8193.0f;  // Veltkamp's splitting, 2^13 + 1
-      const float high = a < 1e30f ? scaled - (scaled - a) : a;
+      const float a = std::min(std::fabs(in[i]), 11.0f);  // in this order NaN stays
+      const float scaled = a * 8193.0f;                   // Veltkamp's splitting, 2^13 + 1
+      const float high = scaled - (scaled - a);
       e[i] = -high * high;
-      f[i] = a < 1e30f ? (high - a) * (high + a) : 0.0f;
+      f[i] = (high - a) * (high + a);
     }
     exp_block(e, e, n);
     exp_block(f, f, n);

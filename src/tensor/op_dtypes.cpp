@@ -31,6 +31,13 @@ ResolvedDType resolve(OpDTypes kind, DType input, const char* operation) {
   return {};
 }
 
+ResolvedDType resolve(const ReduceOp& op, DType input) {
+  ResolvedDType dtype = resolve(op.spec.dtypes, input, op.name);
+  const bool grows = op.spec.combine == Combine::sum || op.spec.combine == Combine::prod;
+  if (grows && is_integer(dtype.result)) dtype.result = dtype.compute;
+  return dtype;
+}
+
 DType number_dtype(DType tensor, double number, const char* operation) {
   if (is_float(tensor)) return tensor;
   if (std::trunc(number) != number || std::isinf(number)) return DType::f32;

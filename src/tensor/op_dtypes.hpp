@@ -13,6 +13,9 @@ struct ResolvedDType {
 /// For inputs that were promoted to `input`. Throws Error(dtype_mismatch) naming `operation`.
 [[nodiscard]] ResolvedDType resolve(OpDTypes kind, DType input, const char* operation);
 
+/// The same for a reduction: whole sums and products are kept in 32 bits, as those of bytes and truth values would wrap at once.
+[[nodiscard]] ResolvedDType resolve(const ReduceOp& op, DType input);
+
 /// The dtype of a number beside a tensor of `tensor`: the tensor's own; f32 for a fraction beside integers, i32 for a whole
 /// number beside booleans. Throws Error(invalid_argument) when the tensor's integers do not reach the number.
 [[nodiscard]] DType number_dtype(DType tensor, double number, const char* operation);

@@ -2,9 +2,11 @@
 
 #include <limits>
 
+#include "graph/autodiff.hpp"
 #include "graph/execute.hpp"
 #include "hearth/ops/binary.hpp"
 #include "hearth/ops/reduce.hpp"
+#include "hearth/ops/view.hpp"
 #include "tensor/gradient.hpp"
 #include "tensor/op_dtypes.hpp"
 #include "tensor/reduce_axes.hpp"
@@ -12,21 +14,11 @@
 /// Reductions: dtypes, axes, lowering and gradients of the blocks in ops/reduce.hpp.
 namespace hearth {
 
-Tensor reshape(const Tensor& x, const Shape& shape);  // ops/view.hpp
-
 using detail::ReduceAxes;
 using graph::Body;
 using graph::Operation;
 
 namespace {
-
-/// Whole sums and products are kept in 32 bits: those of bytes and truth values would wrap at once.
-detail::ResolvedDType resolve(const ReduceOp& op, DType input) {
-  detail::ResolvedDType dtype = detail::resolve(op.spec.dtypes, input, op.name);
-  const bool grows = op.spec.combine == Combine::sum || op.spec.combine == Combine::prod;
-  if (grows && is_integer(dtype.result)) dtype.result = dtype.compute;
-  return dtype;
-}
 
 Expr before(const ReduceOp& op, const Expr& x) { return op.spec.before ? op.spec.before(x) : x; }
 Expr after(const ReduceOp& op, const Expr& total, std::int64_t count, DType result) {
@@ -34,7 +26,9 @@ Expr after(const ReduceOp& op, const Expr& total, std::int64_t count, DType resu
   return cast(y, compute_dtype(result));
 }
 
-double identity(Combine combine, DType dtype) {
+}  // namespace
+
+double detail::identity(Combine combine, DType dtype) {
   const double inf = std::numeric_limits<double>::infinity();
   const bool low = combine == Combine::max;
   switch (combine) {
@@ -48,10 +42,12 @@ double identity(Combine combine, DType dtype) {
   return low ? 0 : 1;
 }
 
+namespace {
+
 Body lower_reduce(const Operation& operation) {
   const auto& op = *static_cast<const ReduceOp*>(operation.spec);
   const DType input = operation.inputs[0].dtype;
-  const detail::ResolvedDType dtype = resolve(op, input);
+  const detail::ResolvedDType dtype = detail::resolve(op, input);
   const ReduceAxes axes = ReduceAxes::of(operation);
   Body body;
   body.form = ir::Form::reduce;
@@ -107,33 +103,40 @@ std::vector<Tensor> reduce_gradient(const Operation& operation, const Tensor& ou
 
 constexpr graph::Definition reduce_definition{"reduce", lower_reduce, reduce_gradient};
 
+Operation operation_of(const ReduceOp& op, const Tensor& x, const ReduceAxes& axes, DType result) {
+  Operation operation;
+  operation.definition = &reduce_definition;
+  operation.label = op.name;
+  operation.spec = &op;
+  operation.shape = axes.output_shape();
+  operation.dtype = result;
+  operation.attributes = axes.attributes();
+  operation.inputs.emplace_back(x);
+  return operation;
+}
+
 }  // namespace
 
 Tensor apply(const ReduceOp& op, const Tensor& x, const Axes& list, ReduceOptions options) {
   const ReduceAxes axes(x.shape(), list, options.keep_dims, op.name);
-  const detail::ResolvedDType dtype = resolve(op, x.dtype());
+  const detail::ResolvedDType dtype = detail::resolve(op, x.dtype());
   const Shape shape = axes.output_shape();
   if (axes.count() == 0) {
     if ((op.spec.combine == Combine::max || op.spec.combine == Combine::min) && !op.spec.before && shape.elements() > 0)
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("{}: the reduced axes of shape {} have no elements.", op.name, to_string(x.shape())));
     const DType accumulator = before(op, Expr::argument(0, dtype.compute)).dtype();
-    const Expr value = after(op, Expr::constant(identity(op.spec.combine, accumulator), accumulator), 0, dtype.result);
-    return graph::elementwise(op.name, value, {}, shape, dtype.result, x.device());
+    const Expr value = after(op, Expr::constant(detail::identity(op.spec.combine, accumulator), accumulator), 0, dtype.result);
+    const Tensor constant = graph::elementwise(op.name, value, {}, shape, dtype.result, x.device());
+    const bool differentiable = x.requires_grad() && is_float(dtype.result);
+    return differentiable ? graph::record(operation_of(op, x, axes, dtype.result), constant) : constant;
   }
   if (axes.empty()) {
     const graph::Operand inputs[] = {x};
     const Expr value = before(op, cast(Expr::argument(0, compute_dtype(x.dtype())), dtype.compute));
     return graph::elementwise(op.name, after(op, value, 1, dtype.result), inputs, shape, dtype.result);
   }
-  Operation operation;
-  operation.definition = &reduce_definition;
-  operation.spec = &op;
-  operation.shape = shape;
-  operation.dtype = dtype.result;
-  operation.attributes = axes.attributes();
-  operation.inputs.emplace_back(x);
-  return graph::execute(std::move(operation));
+  return graph::execute(operation_of(op, x, axes, dtype.result));
 }
 
 }  // namespace hearth

@@ -8,6 +8,9 @@
 
 namespace hearth::detail {
 
+/// What a reduction of no elements starts from, by dtype.
+[[nodiscard]] double identity(Combine combine, DType dtype);
+
 /// Which axes of a shape are reduced, and what that makes of it.
 class ReduceAxes {
  public:

@@ -6,12 +6,11 @@
 #include "hearth/ops/binary.hpp"
 #include "hearth/ops/nn.hpp"
 #include "hearth/ops/reduce.hpp"
+#include "hearth/ops/view.hpp"
 #include "tensor/reduce_axes.hpp"
 
 /// What is made of reductions: extreme positions, variance, softmax and its kin.
 namespace hearth {
-
-Tensor reshape(const Tensor& x, const Shape& shape);  // ops/view.hpp
 
 using detail::ReduceAxes;
 using graph::Body;
@@ -58,6 +57,7 @@ Tensor position(const char* name, const ReduceOp& extreme, const Tensor& given, 
     return graph::elementwise(name, Expr::constant(0, DType::i32), {}, shape, DType::i32, x.device());
   Operation operation;
   operation.definition = &position_definition;
+  operation.label = name;
   operation.shape = shape;
   operation.dtype = DType::i32;
   operation.attributes = axes.attributes();

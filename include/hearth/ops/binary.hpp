@@ -35,14 +35,6 @@ inline constexpr BinaryOp float_pow{
         // a^b log(a) has the limit 0 at a = 0.
         .grad_b = [](Expr a, Expr, Expr y) { return select(a == 0, 0, y * log(a)); },
     }};
-inline constexpr BinaryOp fmod{
-    .name = "fmod",
-    .spec = {
-        .summary = "",
-        .native = {.wgsl = "hearth_fmod", .wgsl_source = wgsl_fmod, .f32 = std::fmod, .f64 = std::fmod},
-        .grad_a = [](Expr a, Expr, Expr) { return Expr::constant(1, a.dtype()); },
-        .grad_b = [](Expr a, Expr b, Expr) { return -trunc(a / b); },
-    }};
 }  // namespace detail
 
 // ---- arithmetic ----
@@ -69,7 +61,7 @@ HEARTH_BINARY_OP(remainder){
     .summary = "What floor_divide leaves, with the sign of b; exact. Integers: x mod 0 = 0.",
     .forward =
         [](Expr a, Expr b) {
-          Expr r = is_float(a.dtype()) ? detail::fmod(a, b) : a % b;
+          Expr r = a % b;
           if (!is_signed(a.dtype())) return r;
           return select((r != 0) & detail::differ(r, b), r + b, r);
         },
@@ -82,20 +74,24 @@ HEARTH_BINARY_OP(remainder){
 };
 HEARTH_BINARY_OP(floor_divide){
     .summary = "a / b rounded down to a whole number. Integers: x / 0 = 0, and the lowest integer by -1 is itself.",
-    // Through the exact remainder: the floor of a rounded quotient may be one too high.
     .forward =
         [](Expr a, Expr b) {
-          if (is_float(a.dtype())) return select(b == 0, a / b, round((a - ops::remainder(a, b)) / b));
+          Expr below = detail::differ(a, b);
+          if (is_float(a.dtype())) {
+            // Through the exact remainder: the floor of a rounded quotient may be one too high.
+            Expr near = round((a - ops::remainder(a, b)) / b);
+            Expr far = select(below & (a != 0), -1, 0) + a * 0;  // b infinite; NaN with an infinite a
+            return select(b == 0, a / b, select(is_inf(b), far, near));
+          }
           if (!is_signed(a.dtype())) return a / b;
-          Expr r = a % b;
-          Expr q = a / b;
-          return select((r != 0) & detail::differ(r, b), q - 1, q);
+          return select((a % b != 0) & below, a / b - 1, a / b);
         },
     .grad_a = detail::flat2,
     .grad_b = detail::flat2,
     .reference =
         [](double a, double b) {
           if (b == 0) return a / b;
+          if (std::isinf(b)) return (a != 0 && (a < 0) != (b < 0) ? -1.0 : 0.0) + a * 0;
           const double r = std::fmod(a, b);
           return std::nearbyint((a - (r != 0 && (r < 0) != (b < 0) ? r + b : r)) / b);
         },
@@ -239,19 +235,14 @@ HEARTH_BINARY_OP(bitwise_xor){
     .dtypes = OpDTypes::integers,
 };
 HEARTH_BINARY_OP(left_shift){
-    .summary = "a times 2 to the power b; 0 when b is negative or at least 32.",
-    .forward = [](Expr a, Expr b) { return select((b >= 0) & (b < 32), a << (b & 31), 0); },
+    .summary = "a times 2 to the power b; 0 when b is negative or above 31.",
+    .forward = [](Expr a, Expr b) { return a << b; },
     .domain_b = {0, 8},
     .dtypes = OpDTypes::integers,
 };
 HEARTH_BINARY_OP(right_shift){
-    .summary = "a divided by 2 to the power b, rounded down; b beyond 31 is as 31 and the sign of a stays.",
-    .forward =
-        [](Expr a, Expr b) {
-          Expr inside = (b >= 0) & (b < 32);
-          Expr outside = is_signed(a.dtype()) ? a >> 31 : Expr::constant(0, a.dtype());
-          return select(inside, a >> (b & 31), outside);
-        },
+    .summary = "a divided by 2 to the power b, rounded down; only the sign is left when b is negative or above 31.",
+    .forward = [](Expr a, Expr b) { return a >> b; },
     .domain_b = {0, 8},
     .dtypes = OpDTypes::integers,
 };

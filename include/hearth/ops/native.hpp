@@ -233,38 +233,6 @@ inline constexpr const char* wgsl_hypot = R"(fn hearth_hypot(a: f32, b: f32) -> 
 }
 )";
 
-// The exact remainder of the truncated division, by long division on the bits: x - y * trunc(x / y) drifts.
-inline constexpr const char* wgsl_fmod = R"(fn hearth_fmod(x: f32, y: f32) -> f32 {
-  let a = bitcast<u32>(x) & 0x7fffffffu;
-  let b = bitcast<u32>(y) & 0x7fffffffu;
-  let sign = bitcast<u32>(x) & 0x80000000u;
-  if (b == 0u || a >= 0x7f800000u || b > 0x7f800000u) { return bitcast<f32>(a | 0x7fc00000u); }
-  if (a < b) { return x; }
-  var ea = i32(a >> 23u);
-  var eb = i32(b >> 23u);
-  var ma = select((a & 0x7fffffu) | 0x800000u, a << 1u, ea == 0);
-  var mb = select((b & 0x7fffffu) | 0x800000u, b << 1u, eb == 0);
-  let la = countLeadingZeros(ma) - 8u;  // not 0 for subnormals only
-  let lb = countLeadingZeros(mb) - 8u;
-  ma = ma << la;
-  mb = mb << lb;
-  ea = ea - i32(la);
-  eb = eb - i32(lb);
-  loop {
-    if (ma >= mb) { ma = ma - mb; }
-    if (ea <= eb || ma == 0u) { break; }
-    ma = ma << 1u;
-    ea = ea - 1;
-  }
-  if (ma == 0u) { return bitcast<f32>(sign); }
-  let shift = countLeadingZeros(ma) - 8u;
-  let e = ea - i32(shift);
-  ma = ma << shift;
-  if (e <= 0) { return bitcast<f32>(sign | (ma >> u32(min(1 - e, 31)))); }
-  return bitcast<f32>(sign | (u32(e) << 23u) | (ma & 0x7fffffu));
-}
-)";
-
 // The same functions on blocks of elements for the CPU device, by Eigen's vectorised ones.
 void exp_block(const float* x, float* y, int count);
 void log_block(const float* x, float* y, int count);

@@ -225,7 +225,7 @@ HEARTH_UNARY_OP(acosh){
     .forward =
         [](Expr x) {
           Expr t = hearth::min(x, 1e9) - 1;
-          return select(x > 1e9, log(x) + 0.69314718055994531, log1p(t + sqrt(t * (t + 2))));
+          return select(x > 1e9, log(x) + 0.69314718055994531, log1p(t + sqrt(t) * sqrt(t + 2)));
         },
     .grad = [](Expr x, Expr) { return rsqrt((x - 1) * (x + 1)); },
     .reference = std::acosh,
