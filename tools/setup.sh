@@ -80,11 +80,23 @@ have_vulkan_driver() {
   done
   return 1
 }
-need_vulkan_driver() {
-  have_vulkan_driver && return 0
-  say "no Vulkan driver: Mesa's software driver (lavapipe) will do"
-  need_packages mesa-vulkan-drivers
+
+# Everything that a command needs, in one go. Arguments: packages beside those of the build.
+setup_packages() {
+  local wanted=("${packages_build[@]}" "$@")
+  if ! have_vulkan_driver; then
+    say "no Vulkan driver: Mesa's software driver (lavapipe) will do"
+    wanted+=(mesa-vulkan-drivers)
+  fi
+  # What the downloads need, where they are still to be made.
+  if ! have_stamp "$(wgpu_root)" || ! have_stamp "$cache/photos"; then
+    python3 -m pip --version >/dev/null 2>&1 || wanted+=(python3-pip)
+  fi
+  have_stamp "$cache/esrgan-slim-1.0.0" || wanted+=(npm=npm)
+  need_packages "${wanted[@]}"
+  need_versions
 }
+have_stamp() { [ -n "${HEARTH_WEBGPU_ROOT:-}" ] && [ "$1" = "$HEARTH_WEBGPU_ROOT" ] || [ -s "$1/stamp" ]; }
 
 # Runs a command in a folder of its own inside the cache, removed afterwards. The folder is $work.
 in_work_folder() {
@@ -98,8 +110,6 @@ in_work_folder() {
 
 # Downloads the wheel `$1` (name==version) by pip for platform $2; the file must have sha256 $3. Prints its path.
 fetch_wheel() {
-  need_packages python3=python3 >&2
-  python3 -m pip --version >/dev/null 2>&1 || need_packages python3-pip >&2
   printf '%s --hash=sha256:%s\n' "$1" "$3" >"$work/requirements.txt"
   python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes --implementation cp \
     --python-version 3.11 --platform "$2" -d "$work" -r "$work/requirements.txt" >&2 </dev/null ||
@@ -140,7 +150,6 @@ setup_wgpu() {
 setup_model() {
   local root=$cache/esrgan-slim-1.0.0 hash=b53070ff01363e74d33138106dcc72b58d341c9fb7e8fd648554a4e7744142b5
   [ "$(cat "$root/stamp" 2>/dev/null)" = "$hash" ] && return 0
-  installed npm=npm || need_packages npm
   say "model: downloading the npm package @upscalerjs/esrgan-slim 1.0.0 (4 MB)"
   unpack_model() {
     (cd "$work" && npm pack --silent @upscalerjs/esrgan-slim@1.0.0 >/dev/null </dev/null) || return 1

@@ -20,7 +20,8 @@ skip() {
   exit 77
 }
 
-sources() { (cd "$root" && { git ls-files 2>/dev/null || find . -type f -printf '%P\n'; }) | grep -E "$1" | grep -vE '^(build|tests/scenarios/)' ; }
+# Files of this project by pattern; scenarios and the programs of bench/peers are copies.
+sources() { (cd "$root" && { git ls-files 2>/dev/null || find . -type f -printf '%P\n'; }) | grep -E "$1" | grep -vE '^(build|tests/scenarios/|bench/peers/)' ; }
 
 # Where a command of this tree runs: the forky tree for Dawn, else here. There /src and /build are the folders.
 source_dir=$root
@@ -118,6 +119,11 @@ case $tree.$action in
   *.install)
     rm -rf "$build/prefix"
     "${inside[@]}" cmake --install "$build_dir" --prefix "$prefix_dir"
+    ;;
+  *.subproject)
+    # Configures only: it is the same library.
+    rm -rf "$build/subproject"
+    cmake -S "$root/tests/consume" -B "$build/subproject" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONSUME_SUBPROJECT=ON
     ;;
   *.consume | *.scenarios)
     rm -rf "${build:?}/$action"

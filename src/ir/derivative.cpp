@@ -10,8 +10,9 @@ namespace {
 using ir::Node;
 using ir::Op;
 
-/// Sum and product where a null expression is zero: a zero derivative never meets an infinity.
-Expr plus(const Expr& a, const Expr& b) { return !a ? b : !b ? a : a + b; }
+/// Sum and product where a null expression is zero: a zero derivative never
+/// meets an infinity.
+Expr plus(const Expr& a, const Expr& b) { return a && b ? a + b : a ? a : b; }
 Expr times(const Expr& d, const Expr& factor) { return d ? d * factor : d; }
 
 [[noreturn]] void no_gradient(const char* op) {
@@ -26,7 +27,8 @@ Expr derivative_of_forward(const Expr& forward, int input, std::span<const Expr>
   });
 }
 
-/// Derivative of a node, given those of its operands; null is zero. One pass forward: linear in the number of nodes.
+/// Derivative of a node, given those of its operands; null is zero. One pass
+/// forward: linear in the number of nodes.
 Expr rule(const Node& node, const Expr& y, std::span<const Expr> d) {
   const auto x = [&](std::size_t i) -> const Expr& { return node.operands[i]; };
   const auto zero = [&] { return Expr::constant(0, node.dtype); };
@@ -34,10 +36,10 @@ Expr rule(const Node& node, const Expr& y, std::span<const Expr> d) {
     case Op::neg: return d[0] ? -d[0] : d[0];
     case Op::cast: return d[0] ? cast(d[0], node.dtype) : d[0];
     case Op::add: return plus(d[0], d[1]);
-    case Op::sub: return !d[1] ? d[0] : d[0] ? d[0] - d[1] : -d[1];
+    case Op::sub: return d[0] && d[1] ? d[0] - d[1] : d[1] ? -d[1] : d[0];
     case Op::mul: return plus(times(d[0], x(1)), times(d[1], x(0)));
     case Op::div: {
-      const Expr top = !d[1] ? d[0] : d[0] ? d[0] - y * d[1] : -(y * d[1]);
+      const Expr top = d[0] && d[1] ? d[0] - y * d[1] : d[1] ? -(y * d[1]) : d[0];
       return top / x(1);
     }
     case Op::rem: {  // y = a - trunc(a / b) b

@@ -50,7 +50,8 @@ Expr leaf(Op op, int index, DType dtype) {
 /// A literal that is not weak any more.
 Expr settled(const Expr& e) { return is_weak(e) ? literal(e.node()->value, e.dtype(), false) : e; }
 
-/// A weak literal takes its partner's dtype, unless it cannot hold the value: a fraction with an integer gives f32.
+/// A weak literal takes its partner's dtype, unless it cannot hold the value: a
+/// fraction with an integer gives f32.
 DType common(const Expr& a, const Expr& b) {
   if (is_weak(a) == is_weak(b)) return a.dtype() == b.dtype() ? a.dtype() : compute_dtype(promote(a.dtype(), b.dtype()));
   const Expr& number = is_weak(a) ? a : b;
@@ -69,7 +70,8 @@ Expr to(const Expr& e, DType dtype) {
   return seal(make(Op::cast, dtype, {e}));
 }
 
-/// Weak floats are folded in f64, so that 1 / 3.0 keeps its digits for an f64 partner.
+/// Weak floats are folded in f64, so that 1 / 3.0 keeps its digits for an f64
+/// partner.
 Expr fold(Op op, DType type, DType result, bool weak, const Expr& a, const Expr& b) {
   const auto wide = [&](DType t) { return weak && t == DType::f32 ? DType::f64 : t; };
   const double value = apply_scalar(op, wide(type), wide(result), a.node()->value, b ? b.node()->value : 0);
@@ -82,7 +84,8 @@ Expr binary(Op op, const Expr& a, const Expr& b);
 bool is_comparison(Op op) { return op == Op::less || op == Op::less_equal || op == Op::equal || op == Op::not_equal; }
 bool is_bitwise(Op op) { return op == Op::bit_and || op == Op::bit_or || op == Op::bit_xor; }
 
-/// Neutral and absorbing operands; null when there is none. Floats: only what keeps NaN and the sign of zero.
+/// Neutral and absorbing operands; null when there is none. Floats: only what
+/// keeps NaN and the sign of zero.
 Expr neutral(Op op, DType type, const Expr& a, const Expr& b) {
   const bool integer = !is_float(type);
   switch (op) {
@@ -155,6 +158,7 @@ Expr binary(Op op, const Expr& a, const Expr& b) {
 }
 
 Expr unary(Op op, const Expr& x) {
+  HEARTH_ASSERT(x);
   const DType type = op == Op::neg && x.dtype() == DType::boolean ? DType::i32 : x.dtype();
   const Expr a = is_weak(x) && type == x.dtype() ? x : to(x, type);
   if (is_literal(a)) return fold(op, type, type, is_weak(a), a, {});
@@ -172,13 +176,14 @@ Expr float_operand(const Expr& x) {
 }  // namespace
 
 void Node::destroy() noexcept {
-  // Operands that nobody else holds are taken over and freed in this loop instead of by recursion.
+  // Operands that nobody else holds are taken over and freed in this loop
+  // instead of by recursion.
   std::vector<Expr> doomed = std::move(operands);
   operands.clear();
   while (!doomed.empty()) {
     const Expr last = std::move(doomed.back());
     doomed.pop_back();
-    if (!last || last.node()->use_count() != 1) continue;
+    if (!last.node() || last.node()->use_count() != 1) continue;
     for (Expr& operand : last.node()->operands) doomed.push_back(std::move(operand));
     last.node()->operands.clear();
   }
@@ -292,7 +297,8 @@ Expr select(Expr condition, Expr if_true, Expr if_false) {
 Expr cast(Expr x, DType dtype) {
   const DType type = compute_dtype(dtype);
   if (dtype == type || dtype == DType::f16) return ir::to(x, type);
-  // Narrow integers are stored by their low byte; here they get the values that will be stored.
+  // Narrow integers are stored by their low byte; here they get the values that
+  // will be stored.
   const bool byte = dtype == DType::u8;
   if (is_float(x.dtype())) return ir::to(min(max(ir::to(x, DType::i32), byte ? 0 : -128), byte ? 255 : 127), type);
   const Expr word = ir::to(x, type);

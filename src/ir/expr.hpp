@@ -46,7 +46,8 @@ struct Node final : RefCounted {
   Op op = Op::literal;
   DType dtype = DType::f32;  ///< compute dtype
   bool weak = false;         ///< a literal that takes its partner's dtype
-  std::int32_t index = 0;    ///< input, axis (flat_coordinate: the row-major index of the output element) or parameter
+  std::int32_t index = 0;    ///< input, axis (flat_coordinate: the row-major index
+                             ///< of the output element) or parameter
   double value = 0;          ///< literal
   const UnaryOp* unary = nullptr;
   const BinaryOp* binary = nullptr;
@@ -64,8 +65,9 @@ inline constexpr int flat_coordinate = -1;
 /// Structural equality.
 [[nodiscard]] bool same(const Expr& a, const Expr& b);
 
-/// Replaces leaves: `leaf` is called once for each distinct argument, load (its coordinates already rewritten), coordinate and
-/// parameter node; a null result keeps the node.
+/// Replaces leaves: `leaf` is called once for each distinct argument, load (its
+/// coordinates already rewritten), coordinate and parameter node; a null result
+/// keeps the node.
 [[nodiscard]] Expr rewrite(const Expr& e, const std::function<Expr(const Node&, std::span<const Expr> operands)>& leaf);
 /// Number of distinct nodes.
 [[nodiscard]] int node_count(const Expr& e);
@@ -80,7 +82,8 @@ void visit(const Expr& e, const std::function<void(const Node&)>& visit);
 [[nodiscard]] bool is_composite(const Node& node);
 /// Who computes an expression; decides which native nodes it can spell.
 enum class Target : std::uint8_t { wgsl, cpu };
-/// Replaces the native nodes that `target` cannot spell by their op's `forward`, where there is one.
+/// Replaces the native nodes that `target` cannot spell by their op's
+/// `forward`, where there is one.
 [[nodiscard]] Expr expand(const Expr& e, Target target);
 
 /// Values of the leaves for `evaluate`.
@@ -91,7 +94,8 @@ struct Values {
   double flat = 0;  ///< coordinate(flat_coordinate)
   std::function<double(int input, std::span<const double> coordinates)> load{};
 };
-/// Evaluates with floats in double precision and integers exactly: the oracle of the tests.
+/// Evaluates with floats in double precision and integers exactly: the oracle
+/// of the tests.
 [[nodiscard]] double evaluate(const Expr& e, const Values& values);
 [[nodiscard]] double evaluate(const Expr& e, std::span<const double> arguments);
 

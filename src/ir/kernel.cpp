@@ -71,6 +71,7 @@ KernelRef finish(Kernel kernel) {
     h.add({kernel.workgroups[0], kernel.workgroups[1], kernel.workgroups[2]});
   }
   kernel.hash = h.value();
+  kernel.interpreted = std::make_shared<InterpretedSlot>();
   return std::make_shared<const Kernel>(std::move(kernel));
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/simplify.hpp"
+#include "ir/iteration.hpp"
 #include "ir/wgsl_coordinates.hpp"
 #include "ir/wgsl_parts.hpp"
 
@@ -12,7 +12,8 @@ namespace {
 
 bool is_flat(const Expr& index) { return index.node()->op == Op::coordinate && index.node()->index == flat_coordinate; }
 
-/// Which bindings are read at the flat coordinate only, and whether anything is read elsewhere.
+/// Which bindings are read at the flat coordinate only, and whether anything is
+/// read elsewhere.
 struct Reads {
   std::set<int> flat, other;
 };
@@ -34,7 +35,8 @@ class MapPrinter {
       : kernel_(kernel),
         info_(info),
         module_(kernel, info),
-        value_(simplify(kernel.value, kernel.extent, kernel.extent.rank())),
+        iteration_(iterate(kernel)),
+        value_(iteration_.value),
         reads_(find_reads(value_)),
         count_(kernel.extent.elements()),
         output_(static_cast<int>(kernel.bindings.size()) - 1),
@@ -43,9 +45,11 @@ class MapPrinter {
   Expected<Wgsl> print();
 
  private:
-  /// Four neighbours an invocation: loads and stores of 16 bytes where the data lies in the output's order.
+  /// Four neighbours an invocation: loads and stores of 16 bytes where the data
+  /// lies in the output's order.
   [[nodiscard]] bool by_four() const;
-  /// Declares `fn h_value(i, x<binding>...)`, one element; the arguments are the elements of vectorised bindings.
+  /// Declares `fn h_value(i, x<binding>...)`, one element; the arguments are
+  /// the elements of vectorised bindings.
   void declare_value();
   std::string call(const std::string& index, int lane) const;
   std::string one_body();
@@ -55,6 +59,7 @@ class MapPrinter {
   const Kernel& kernel_;
   const DeviceInfo& info_;
   WgslModule module_;
+  Iteration iteration_;
   Expr value_;
   Reads reads_;
   std::int64_t count_;
@@ -74,7 +79,7 @@ bool MapPrinter::by_four() const {
 
 void MapPrinter::declare_value() {
   ExprPrinter printer(module_);
-  Coordinates coordinates(printer, kernel_.extent, "i");
+  Coordinates coordinates(printer, iteration_.extent, "i");
   printer.coordinate = [&](int axis) { return axis == flat_coordinate ? std::string("i") : coordinates(axis); };
   printer.load = [&](int binding, const std::string& index) {
     if (std::find(vectors_.begin(), vectors_.end(), binding) == vectors_.end()) return module_.load(binding, index);
@@ -102,7 +107,7 @@ std::string MapPrinter::call(const std::string& index, int lane) const {
 
 std::string MapPrinter::one_body() {
   ExprPrinter printer(module_);
-  Coordinates coordinates(printer, kernel_.extent, "i");
+  Coordinates coordinates(printer, iteration_.extent, "i");
   printer.coordinate = [&](int axis) { return axis == flat_coordinate ? std::string("i") : coordinates(axis); };
   const std::string result = printer.print(value_);
   return "  let i = i32(n);\n" + printer.statements + "  " + module_.store(output_, "i", result) + "\n";

@@ -1,6 +1,7 @@
 #include "ir/wgsl_parts.hpp"
 
-// Until print_matmul.cpp and print_conv.cpp are there; their definitions take precedence.
+// Until print_matmul.cpp and print_conv.cpp are there; their definitions take
+// precedence.
 namespace hearth::ir {
 
 __attribute__((weak)) Expected<Wgsl> print_matmul(const Kernel&, const DeviceInfo&) {

@@ -12,7 +12,8 @@
 namespace hearth::ir {
 namespace {
 
-/// Terms of a sum that are added up before they join the total: keeps the error of long float sums small.
+/// Terms of a sum that are added up before they join the total: keeps the error
+/// of long float sums small.
 constexpr int part_length = 64;
 
 class ReducePrinter {
@@ -20,7 +21,8 @@ class ReducePrinter {
   ReducePrinter(const Kernel& kernel, const DeviceInfo& info)
       : kernel_(kernel),
         info_(info),
-        plan_(plan_reduce(kernel, info)),
+        iteration_(iterate(kernel)),
+        plan_(plan_reduce(iteration_, kernel.bindings.back(), info)),
         type_(kernel.value.dtype() == DType::boolean ? DType::u32 : kernel.value.dtype()),
         outputs_(kernel.extent.elements()),
         count_(kernel.reduced.elements()) {
@@ -30,11 +32,13 @@ class ReducePrinter {
   Expected<Wgsl> print();
 
  private:
-  /// The reduced axes as one, where the loads' indices allow it: no divisions in the loop.
+  /// The reduced axes as one, where the loads' indices allow it: no divisions
+  /// in the loop.
   void merge_reduced_axes();
   std::string identity(WgslModule& module) const;
   std::string combine(WgslModule& module, const std::string& a, const std::string& b) const;
-  /// A statement list that leaves the combined value of lane `lane` in `total`; `o` is the output's flat index.
+  /// A statement list that leaves the combined value of lane `lane` in `total`;
+  /// `o` is the output's flat index.
   std::string accumulate(WgslModule& module, const std::string& begin, const std::string& end, std::uint32_t step) const;
   std::string nested_loops(WgslModule& module) const;
   /// The loop's body: adds value(o, r) to `part`.
@@ -49,6 +53,7 @@ class ReducePrinter {
 
   const Kernel& kernel_;
   const DeviceInfo& info_;
+  Iteration iteration_;
   ReducePlan plan_;
   DType type_;  ///< of the total; booleans are combined as u32
   std::int64_t outputs_, count_;
@@ -57,26 +62,25 @@ class ReducePrinter {
 };
 
 void ReducePrinter::merge_reduced_axes() {
-  const int rank = kernel_.extent.rank();
-  Shape sizes = kernel_.extent;
-  Shape merged = kernel_.extent;
-  reduced_ = kernel_.reduced;
-  value_ = kernel_.value;
-  if (rank + kernel_.reduced.rank() > max_rank) return;
-  for (std::int64_t dim : kernel_.reduced) sizes.push_back(dim);
-  value_ = simplify(value_, sizes, rank);
-  if (kernel_.reduced.rank() < 2) return;
+  reduced_ = iteration_.reduced;
+  value_ = iteration_.value;
+  if (reduced_.rank() == 0) {  // all of size 1
+    reduced_ = Shape{1};
+    return;
+  }
+  if (reduced_.rank() == 1) return;
+  const int rank = iteration_.extent.rank();
+  Shape merged = iteration_.extent;
   merged.push_back(count_);
-  const Shape strides = row_major_strides(kernel_.reduced);
+  const Shape strides = row_major_strides(reduced_);
   const Expr r = Expr::coordinate(rank);
-  const Expr one =
-      simplify(rewrite(value_,
-                       [&](const Node& leaf, std::span<const Expr>) -> Expr {
-                         if (leaf.op != Op::coordinate || leaf.index < rank) return {};
-                         const int j = leaf.index - rank;
-                         return (r / Expr(static_cast<int>(strides[j]))) % Expr(static_cast<int>(kernel_.reduced[j]));
-                       }),
-               merged, rank);
+  const Expr one = simplify(rewrite(value_,
+                                    [&](const Node& leaf, std::span<const Expr>) -> Expr {
+                                      if (leaf.op != Op::coordinate || leaf.index < rank) return {};
+                                      const int j = leaf.index - rank;
+                                      return (r / Expr(static_cast<int>(strides[j]))) % Expr(static_cast<int>(reduced_[j]));
+                                    }),
+                            merged, rank);
   if (plan_.lanes == 1 && node_count(one) > node_count(value_)) return;  // nested loops need no divisions
   value_ = one;
   reduced_ = Shape{count_};
@@ -111,7 +115,7 @@ std::string ReducePrinter::combine(WgslModule& module, const std::string& a, con
 std::string ReducePrinter::step(WgslModule& module, Coordinates& output,
                                 const std::function<std::string(ExprPrinter&, int)>& reduced, const std::string& indent) const {
   ExprPrinter inner(module, "v", indent);
-  const int rank = kernel_.extent.rank();
+  const int rank = iteration_.extent.rank();
   inner.coordinate = [&](int axis) {
     if (axis == flat_coordinate) return std::string("o");
     return axis < rank ? output(axis) : reduced(inner, axis - rank);
@@ -124,7 +128,7 @@ std::string ReducePrinter::step(WgslModule& module, Coordinates& output,
 std::string ReducePrinter::accumulate(WgslModule& module, const std::string& begin, const std::string& end,
                                       std::uint32_t stride) const {
   ExprPrinter outer(module, "o", "    ");
-  Coordinates output(outer, kernel_.extent, "o");
+  Coordinates output(outer, iteration_.extent, "o");
   std::optional<Coordinates> decoded;
   const std::string body = step(
       module, output,
@@ -142,15 +146,17 @@ std::string ReducePrinter::accumulate(WgslModule& module, const std::string& beg
   if (in_parts) text += "    var length = 0;\n";
   text += fmt::format("    for (var r = {}; r < {}; r += {}i) {{\n{}", begin, end, stride, body);
   if (in_parts) {
-    text += fmt::format("      length += 1;\n      if (length == {}) {{ total = {}; part = {}; length = 0; }}\n", part_length,
-                        combine(module, "total", "part"), zero);
+    text += fmt::format(
+        "      length += 1;\n      if (length == {}) {{ total "
+        "= {}; part = {}; length = 0; }}\n",
+        part_length, combine(module, "total", "part"), zero);
   }
   return text + fmt::format("    }}\n    total = {};\n", combine(module, "total", "part"));
 }
 
 std::string ReducePrinter::nested_loops(WgslModule& module) const {
   ExprPrinter outer(module, "o", "    ");
-  Coordinates output(outer, kernel_.extent, "o");
+  Coordinates output(outer, iteration_.extent, "o");
   const std::string body = step(
       module, output, [&](ExprPrinter&, int axis) { return reduced_[axis] == 1 ? "0i" : fmt::format("r{}", axis); }, "      ");
   std::string open, close;
@@ -175,11 +181,10 @@ std::string ReducePrinter::epilogue(WgslModule& module, const std::string& store
   const std::string total = kernel_.value.dtype() == DType::boolean ? "(total != 0u)" : "total";
   const int output = static_cast<int>(kernel_.bindings.size()) - 1;
   ExprPrinter printer(module, "e", "    ");
-  Coordinates coordinates(printer, kernel_.extent, "o");
+  Coordinates coordinates(printer, iteration_.extent, "o");
   printer.coordinate = [&](int axis) { return axis == flat_coordinate ? std::string("o") : coordinates(axis); };
   printer.argument = [&](int) { return total; };
-  const std::string result =
-      kernel_.epilogue ? printer.print(simplify(kernel_.epilogue, kernel_.extent, kernel_.extent.rank())) : total;
+  const std::string result = iteration_.epilogue ? printer.print(iteration_.epilogue) : total;
   if (store_index.empty()) return printer.statements + fmt::format("    return {};\n", result);
   return printer.statements + "    " + module.store(output, store_index, result) + "\n";
 }
@@ -229,15 +234,23 @@ Expected<WgslStage> ReducePrinter::print_shared(bool second_stage) {
   std::string body = fmt::format("  let group = {};\n", grid->linear);
   body += lane_fastest ? fmt::format("  let lane = lid.x % {}u;\n  let column = lid.x / {}u;\n", lanes, lanes)
                        : fmt::format("  let lane = lid.x / {}u;\n  let column = lid.x % {}u;\n", tile, tile);
-  body += fmt::format("  let split = group % {}u;\n  let o = i32((group / {}u) * {}u + column);\n", splits, splits, tile);
-  body += fmt::format("  let valid = group < {}u && o < {}i;\n  var total = {};\n  if (valid) {{\n", tiles * splits, outputs_,
-                      identity(module));
+  body += fmt::format(
+      "  let split = group % {}u;\n  let o = i32((group / {}u) "
+      "* {}u + column);\n",
+      splits, splits, tile);
+  body += fmt::format(
+      "  let valid = group < {}u && o < {}i;\n  var total = "
+      "{};\n  if (valid) {{\n",
+      tiles * splits, outputs_, identity(module));
   if (second_stage) {
     body += fmt::format("    for (var r = i32(lane); r < {}i; r += {}i) {{ total = {}; }}\n", plan_.splits, lanes,
                         combine(module, "total", fmt::format("{}[r * {}i + o]", module.binding(-1), outputs_)));
   } else {
     const std::int64_t length = (count_ + splits - 1) / splits;
-    body += fmt::format("    let begin = i32(split) * {}i;\n    let end = min(begin + {}i, {}i);\n", length, length, count_);
+    body += fmt::format(
+        "    let begin = i32(split) * {}i;\n    let end = "
+        "min(begin + {}i, {}i);\n",
+        length, length, count_);
     body += accumulate(module, "begin + i32(lane)", "end", lanes);
   }
   body += "  }\n";
@@ -245,8 +258,10 @@ Expected<WgslStage> ReducePrinter::print_shared(bool second_stage) {
   body += "  shared_totals[lid.x] = total;\n  workgroupBarrier();\n";
   const std::uint32_t stride = lane_fastest ? 1 : tile;
   for (std::uint32_t half = lanes / 2; half > 0; half /= 2)
-    body += fmt::format("  if (lane < {}u) {{ shared_totals[lid.x] = {}; }}\n  workgroupBarrier();\n", half,
-                        combine(module, "shared_totals[lid.x]", fmt::format("shared_totals[lid.x + {}u]", half * stride)));
+    body += fmt::format(
+        "  if (lane < {}u) {{ shared_totals[lid.x] = {}; }}\n  "
+        "workgroupBarrier();\n",
+        half, combine(module, "shared_totals[lid.x]", fmt::format("shared_totals[lid.x + {}u]", half * stride)));
   body += "  if (valid && lane == 0u) {\n    total = shared_totals[lid.x];\n";
   body +=
       splits > 1 ? fmt::format("    {}[i32(split) * {}i + o] = total;\n", module.binding(-1), outputs_) : epilogue(module, "o");

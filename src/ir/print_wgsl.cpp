@@ -7,10 +7,12 @@
 namespace hearth::ir {
 namespace {
 
-/// A user's source is taken as it is; its bindings and uniform were declared by the user.
+/// A user's source is taken as it is; its bindings and uniform were declared by
+/// the user.
 Expected<Wgsl> print_source(const Kernel& kernel, const DeviceInfo& info) {
   if (kernel.bindings.size() > info.max_storage_buffers)
-    return Failure{ErrorCode::unsupported, fmt::format("{}: the kernel needs {} storage buffers; the device has {} a stage.",
+    return Failure{ErrorCode::unsupported, fmt::format("{}: the kernel needs {} storage buffers; the "
+                                                       "device has {} a stage.",
                                                        kernel.label, kernel.bindings.size(), info.max_storage_buffers)};
   WgslStage stage;
   stage.source = kernel.source;

@@ -10,15 +10,11 @@
 
 namespace hearth::ir {
 
-bool inner_axis_is_output(const Kernel& kernel) {
-  Shape sizes = kernel.extent;
-  for (std::int64_t dim : kernel.reduced) {
-    if (sizes.rank() == max_rank) return false;
-    sizes.push_back(dim);
-  }
-  const int rank = kernel.extent.rank();
+bool inner_axis_is_output(const Iteration& iteration) {
+  const Shape& sizes = iteration.sizes;
+  const int rank = iteration.extent.rank();
   int votes = 0;
-  visit(kernel.value, [&](const Node& node) {
+  visit(iteration.value, [&](const Node& node) {
     if (node.op != Op::load) return;
     const std::optional<Affine> index = affine(node.operands[0], sizes, rank);
     if (!index) return;
@@ -35,18 +31,19 @@ bool inner_axis_is_output(const Kernel& kernel) {
   return votes > 0;
 }
 
-ReducePlan plan_reduce(const Kernel& kernel, const DeviceInfo& info) {
-  const auto outputs = static_cast<std::uint64_t>(kernel.extent.elements());
-  const auto count = static_cast<std::uint64_t>(kernel.reduced.elements());
+ReducePlan plan_reduce(const Iteration& iteration, DType stored, const DeviceInfo& info) {
+  const auto outputs = static_cast<std::uint64_t>(iteration.extent.elements());
+  const auto count = static_cast<std::uint64_t>(iteration.reduced.elements());
   const std::uint32_t size = std::bit_floor(std::min({256u, info.max_workgroup_invocations, info.max_workgroup_size_x}));
-  const bool columns = inner_axis_is_output(kernel);
-  // Enough invocations for any device to be busy; found by the widest of them, about 130,000 threads.
+  const bool columns = inner_axis_is_output(iteration);
+  // Enough invocations for any device to be busy; found by the widest of them,
+  // about 130,000 threads.
   constexpr std::uint64_t busy = 32768;
 
   ReducePlan plan;
   plan.tile = std::min(size, 64u);
   plan.lane_fastest = !columns;
-  if (is_packed(kernel.bindings.back()) || count <= 16 || (columns && outputs >= busy)) return plan;
+  if (is_packed(stored) || count <= 16 || (columns && outputs >= busy)) return plan;
   if (columns) {
     plan.tile = std::min(size, 32u);
     plan.lanes = size / plan.tile;
@@ -58,7 +55,8 @@ ReducePlan plan_reduce(const Kernel& kernel, const DeviceInfo& info) {
   const std::uint64_t groups = (outputs + plan.tile - 1) / plan.tile;
   const std::uint64_t threads = groups * plan.tile * plan.lanes;
   const std::uint64_t per_lane = count / plan.lanes;
-  // A second stage costs a dispatch: worth it when the first would leave the device idle for long.
+  // A second stage costs a dispatch: worth it when the first would leave the
+  // device idle for long.
   if (threads < busy && per_lane >= 64)
     plan.splits = static_cast<std::uint32_t>(std::min({per_lane / 16, 2 * busy / threads, std::uint64_t(1024)}));
   return plan;

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "hearth/device.hpp"
-#include "ir/kernel.hpp"
+#include "ir/iteration.hpp"
 
 namespace hearth::ir {
 
@@ -10,13 +10,16 @@ namespace hearth::ir {
 struct ReducePlan {
   std::uint32_t lanes = 1;   ///< invocations that share one output; a power of two
   std::uint32_t tile = 64;   ///< outputs of one workgroup
-  std::uint32_t splits = 1;  ///< parts of the reduced range, one workgroup each, combined in a second stage
-  bool lane_fastest = true;  ///< whether neighbouring invocations are lanes of one output, or neighbouring outputs
+  std::uint32_t splits = 1;  ///< parts of the reduced range, one workgroup each,
+                             ///< combined in a second stage
+  bool lane_fastest = true;  ///< whether neighbouring invocations are lanes of
+                             ///< one output, or neighbouring outputs
 };
 
-/// Whether the data's innermost axis is an output axis (neighbouring outputs read neighbours), not a reduced one.
-[[nodiscard]] bool inner_axis_is_output(const Kernel& kernel);
+/// Whether the data's innermost axis is an output axis (neighbouring outputs
+/// read neighbours), not a reduced one.
+[[nodiscard]] bool inner_axis_is_output(const Iteration& iteration);
 
-[[nodiscard]] ReducePlan plan_reduce(const Kernel& kernel, const DeviceInfo& info);
+[[nodiscard]] ReducePlan plan_reduce(const Iteration& iteration, DType stored, const DeviceInfo& info);
 
 }  // namespace hearth::ir

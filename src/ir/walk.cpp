@@ -7,13 +7,15 @@
 #include "ir/expr.hpp"
 #include "ir/scalar.hpp"
 
-/// Passes over the distinct nodes of an expression. None of them recurses: chains may be thousands of nodes deep.
+/// Passes over the distinct nodes of an expression. None of them recurses:
+/// chains may be thousands of nodes deep.
 namespace hearth::ir {
 namespace {
 
 using NodeIndex = std::unordered_map<const Node*, int>;
 
-/// Operands of `node`, taken from `values` that are held by each node's place in topological order.
+/// Operands of `node`, taken from `values` that are held by each node's place
+/// in topological order.
 template <typename T>
 std::vector<T> gather(const Node& node, const NodeIndex& place, const std::vector<T>& values) {
   std::vector<T> operands;

@@ -7,7 +7,8 @@
 
 namespace hearth::ir {
 
-/// Decodes row-major coordinates (i32) from a flat index, as they are asked for: one division an axis.
+/// Decodes row-major coordinates (i32) from a flat index, as they are asked
+/// for: one division an axis.
 class Coordinates {
  public:
   /// `flat`: text of the index, i32 and never negative.

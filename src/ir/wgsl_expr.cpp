@@ -28,7 +28,8 @@ std::string print_max_min(WgslModule& module, const Node& node, const std::strin
   return fmt::format("{}({}, {})", helper(module, full), a, b);
 }
 
-/// Division, remainder and shifts, which have defined results for every operand.
+/// Division, remainder and shifts, which have defined results for every
+/// operand.
 std::string print_guarded(WgslModule& module, const Node& node, const std::string& a, const std::string& b) {
   const bool constant = node.operands[1].node()->op == Op::literal;  // 0, -1 and wide shifts were folded when the node was built
   const char* type = wgsl_type(node.dtype);
@@ -50,7 +51,8 @@ std::string print_guarded(WgslModule& module, const Node& node, const std::strin
   }
 }
 
-/// Native functions of constants must not be constant expressions: WGSL rejects log(-1.0).
+/// Native functions of constants must not be constant expressions: WGSL rejects
+/// log(-1.0).
 std::string runtime_operand(WgslModule& module, const Node& operand, const std::string& text) {
   if (operand.op != Op::literal) return text;
   module.declare("h_zero", "var<private> h_zero: u32 = 0u;");

@@ -36,15 +36,16 @@ Expected<Grid> fold_grid(std::uint64_t workgroups, const DeviceInfo& info, std::
     return grid;
   }
   const auto divide_up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
-  // As few dimensions, and of them as even ones, as fit: little is launched in vain.
+  // As few dimensions, and of them as even ones, as fit: little is launched in
+  // vain.
   const std::uint64_t planes = divide_up(workgroups, limit * limit);
   const std::uint64_t per_plane = divide_up(workgroups, planes);
   const std::uint64_t rows = divide_up(per_plane, limit);
   const std::uint64_t columns = divide_up(per_plane, rows);
   if (planes > limit)
-    return Failure{ErrorCode::unsupported,
-                   fmt::format("{}: {} workgroups do not fit the device's limit of {} in each of three dimensions.", label,
-                               workgroups, limit)};
+    return Failure{ErrorCode::unsupported, fmt::format("{}: {} workgroups do not fit the device's "
+                                                       "limit of {} in each of three dimensions.",
+                                                       label, workgroups, limit)};
   grid.workgroups = {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(planes)};
   grid.linear = planes == 1 ? fmt::format("(wg.y * {}u + wg.x)", columns)
                             : fmt::format("((wg.z * {}u + wg.y) * {}u + wg.x)", rows, columns);
@@ -141,7 +142,8 @@ std::string WgslModule::literal(double value, DType dtype) {
     default: break;
   }
   const auto f = static_cast<float>(value);
-  // WGSL has no constant for these, and an expression of constants that gives one does not compile.
+  // WGSL has no constant for these, and an expression of constants that gives
+  // one does not compile.
   const bool tiny = f != 0 && std::abs(f) < 1.17549435e-38f;
   if (!std::isfinite(f) || tiny || (f == 0 && std::signbit(f))) {
     declare("h_zero", "var<private> h_zero: u32 = 0u;");
@@ -156,11 +158,13 @@ Expected<WgslStage> WgslModule::finish(const std::string& body, std::array<std::
                                        std::array<std::uint32_t, 3> workgroups) {
   if (failed()) return failure_;
   if (bindings_.size() > info_.max_storage_buffers)
-    return Failure{ErrorCode::unsupported, fmt::format("{}: the kernel needs {} storage buffers; the device has {} a stage.",
+    return Failure{ErrorCode::unsupported, fmt::format("{}: the kernel needs {} storage buffers; the "
+                                                       "device has {} a stage.",
                                                        kernel_.label, bindings_.size(), info_.max_storage_buffers)};
   const std::uint64_t invocations = std::uint64_t(workgroup_size[0]) * workgroup_size[1] * workgroup_size[2];
   if (invocations > info_.max_workgroup_invocations)
-    return Failure{ErrorCode::unsupported, fmt::format("{}: a workgroup of {} invocations exceeds the device's limit of {}.",
+    return Failure{ErrorCode::unsupported, fmt::format("{}: a workgroup of {} invocations exceeds the "
+                                                       "device's limit of {}.",
                                                        kernel_.label, invocations, info_.max_workgroup_invocations)};
   WgslStage stage;
   std::string& out = stage.source;
@@ -179,7 +183,8 @@ Expected<WgslStage> WgslModule::finish(const std::string& body, std::array<std::
   out += declarations_;
   out += fmt::format(
       "@compute @workgroup_size({}, {}, {})\n"
-      "fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_id) lid: vec3<u32>) {{\n{}}}\n",
+      "fn main(@builtin(workgroup_id) wg: vec3<u32>, "
+      "@builtin(local_invocation_id) lid: vec3<u32>) {{\n{}}}\n",
       workgroup_size[0], workgroup_size[1], workgroup_size[2], body);
   stage.workgroups = workgroups;
   stage.bindings = bindings_;

@@ -123,7 +123,7 @@ constexpr Definition weight_gradient_definition{
 Tensor forward(const Tensor& x, const Tensor& weight, const Geometry& geometry, const Pair& size) {
   Shape shape = with_size(x.shape(), geometry.layout(), size);
   shape[image_axes(geometry.layout()).channel] = weight.shape()[weight_axes(geometry.nhwc).out];
-  if (x.elements() == 0 || weight.elements() == 0) return zeros(shape, x.dtype(), x.device());
+  if (x.elements() == 0 && weight.elements() == 0) return empty_sum(shape, x, weight);
   return run(conv2d_definition, {x, weight}, shape, x.dtype(), pack(geometry));
 }
 

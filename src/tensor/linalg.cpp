@@ -1,6 +1,5 @@
 #include "hearth/ops/linalg.hpp"
 
-#include "hearth/ops/create.hpp"
 #include "hearth/ops/view.hpp"
 #include "tensor/structured.hpp"
 
@@ -47,7 +46,7 @@ constexpr Definition matmul_definition{.name = "matmul", .lower = lower_matmul, 
 Tensor product(const Tensor& a, const Tensor& b) {
   const std::int64_t rows = a.shape()[a.rank() - 2], inner = a.shape().back(), columns = b.shape().back();
   const Shape shape = matrix_shape(broadcast(batch_of(a.shape()), batch_of(b.shape()), "matmul"), rows, columns);
-  if (inner == 0) return zeros(shape, a.dtype(), a.device());
+  if (inner == 0) return empty_sum(shape, a, b);
   if (b.rank() == 2 && a.rank() > 2) {
     // One product with many rows instead of many small ones; its gradient with respect to b is one product as well.
     const Tensor flat = reshape(a, {a.elements() / inner, inner});

@@ -2,6 +2,10 @@
 
 #include <limits>
 
+#include "hearth/ops/binary.hpp"
+#include "hearth/ops/create.hpp"
+#include "hearth/ops/reduce.hpp"
+
 namespace hearth::structured {
 
 // Element indices are i32 in kernels.
@@ -67,5 +71,9 @@ Expr load(const Operation& operation, int index, const Coordinates& coordinates)
 Expr integer(std::int64_t value) { return Expr::constant(static_cast<double>(value), DType::i32); }
 Expr zero_of(DType dtype) { return Expr::constant(0, compute_dtype(dtype)); }
 Expr clamped(const Expr& x, std::int64_t size) { return max(min(x, integer(size - 1)), integer(0)); }
+
+Tensor empty_sum(const Shape& shape, const Tensor& a, const Tensor& b) {
+  return zeros(shape, a.dtype(), a.device()) + (sum(a) + sum(b));
+}
 
 }  // namespace hearth::structured

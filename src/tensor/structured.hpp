@@ -63,6 +63,9 @@ template <typename... Lists>
   return all;
 }
 
+/// Zeros of `shape` with the history of two operands that have no elements: sums over nothing.
+[[nodiscard]] Tensor empty_sum(const Shape& shape, const Tensor& a, const Tensor& b);
+
 /// out[i] = x[starts + i * steps], without checks: a view.
 [[nodiscard]] Tensor strided(const Tensor& x, const Shape& starts, const Shape& steps, const Shape& shape);
 /// A tensor of `shape` filled with `value`, with out[offsets + i * steps] = x[i]; all of x must lie inside. The transpose of

@@ -1,0 +1,18 @@
+#pragma once
+#include "hearth/io/array.hpp"
+#include "models/topology.hpp"
+
+namespace hearth::models {
+
+/// Layers with their weights.
+struct Network {
+  Topology topology;
+  io::NamedArrays weights;
+};
+
+/// The same function with every nearest upsampling that only one convolution reads done by that convolution: it runs on the small
+/// picture with one set of filters for each of the factor x factor places, and depth_to_space puts the places where they belong.
+/// The large picture with all its channels, the largest layer of these networks, is never made.
+[[nodiscard]] Network fold_upsampling(Network network);
+
+}  // namespace hearth::models
