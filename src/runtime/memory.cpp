@@ -30,7 +30,7 @@ struct Held {
 
 Slice slice_of(const Allocation& allocation) {
   auto* page = static_cast<Page*>(allocation.block);
-  return {page, allocation.offset, allocation.reserved, page->generation};
+  return {page, allocation.offset, allocation.reserved, page->generation, allocation.last_use};
 }
 
 }  // namespace
@@ -169,6 +169,7 @@ Expected<void> Memory::place(Allocation& allocation, bool exclusive) {
   allocation.block = slice->page;
   allocation.offset = slice->offset;
   allocation.reserved = slice->size;
+  allocation.last_use = slice->last_use;
   state.in_use.fetch_add(slice->size, std::memory_order_relaxed);
   if (state.pool.reserved() != state.reserved.load(std::memory_order_relaxed)) state.publish();
   return {};

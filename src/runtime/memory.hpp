@@ -45,7 +45,7 @@ struct Allocation final : RefCounted {
   std::uint64_t size = 0;      ///< as asked for
   std::uint64_t reserved = 0;  ///< what it takes in the block, a multiple of the alignment
   std::uint64_t scope = 0;     ///< the app's encoder that it belongs to, 0: none
-  std::uint64_t last_use = 0;  ///< the server's submission number that used it last
+  std::uint64_t last_use = 0;  ///< the server's submission number that used its memory last, for an allocation before it or for it
   bool pinned = false;         ///< handed out raw: never moved
   std::unique_ptr<Failure> failure;  ///< why it has no value
   Allocation* next = nullptr;  ///< list of the free objects

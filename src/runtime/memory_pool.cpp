@@ -105,7 +105,7 @@ std::uint64_t Pool::page_size(std::uint64_t size) const {
 }
 
 Slice Pool::cut(Page& page, std::uint64_t size) {
-  Slice slice{&page, page.bump, size, page.generation};
+  Slice slice{&page, page.bump, size, page.generation, page.start_use};
   page.bump += size;
   ++page.live;
   return slice;
@@ -119,7 +119,7 @@ Expected<Slice> Pool::take_exclusive(std::uint64_t size, std::uint64_t in_use) {
     free_exclusive_.erase(found);
     unused_exclusive_ -= page->size;
     page->live = 1;
-    return Slice{page, 0, page->size, page->generation};
+    return Slice{page, 0, page->size, page->generation, page->last_use};
   }
   std::uint64_t reserve = least;
   if (least > options_.exclusive_from_bytes) reserve = round_up(least, exclusive_step);
@@ -129,7 +129,7 @@ Expected<Slice> Pool::take_exclusive(std::uint64_t size, std::uint64_t in_use) {
   Expected<Page*> page = make_block(reserve, true, in_use);
   if (!page) return page.error();
   (*page)->live = 1;
-  return Slice{*page, 0, reserve, 0};
+  return Slice{*page, 0, reserve, 0, 0};
 }
 
 void Pool::limit_unused() {
@@ -188,6 +188,7 @@ void Pool::give_back(const Slice& slice) {
   Page& page = *slice.page;
   HEARTH_ASSERT(page.live > 0);
   if (page.imported) return free_block(&page);
+  page.last_use = std::max(page.last_use, slice.last_use);
   if (page.exclusive) {
     page.live = 0;
     page.freed_at = ++clock_;
@@ -198,6 +199,7 @@ void Pool::give_back(const Slice& slice) {
   if (--page.live == 0) {
     ++page.generation;
     page.bump = 0;
+    page.start_use = page.last_use;
     return;
   }
   const auto units = slice.size / options_.alignment;

@@ -16,6 +16,8 @@ struct Page : Block {
   std::uint32_t live = 0;
   std::uint32_t generation = 0;
   std::uint64_t freed_at = 0;  ///< exclusive: when it went into the pool
+  std::uint64_t last_use = 0;  ///< Allocation::last_use of what was here, the latest
+  std::uint64_t start_use = 0;  ///< the same at the start of this generation: of what is cut from `bump` on
   std::size_t index = 0;       ///< in Pool::pages_
 };
 
@@ -25,6 +27,7 @@ struct Slice {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t generation = 0;
+  std::uint64_t last_use = 0;  ///< by the allocation that was here
 };
 
 /// Sizes in units of the alignment, four steps an octave: a slice wastes less than a fifth of itself.
