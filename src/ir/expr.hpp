@@ -96,6 +96,17 @@ struct Values {
 };
 /// Evaluates with floats in double precision and integers exactly: the oracle
 /// of the tests.
+class Evaluator {
+ public:
+  explicit Evaluator(const Expr& e);
+  [[nodiscard]] double operator()(const Values& values);
+
+ private:
+  Expr expanded_;
+  std::vector<const Node*> order_;
+  std::vector<int> operands_;  ///< places in the order, of all nodes one after another
+  std::vector<double> done_;
+};
 [[nodiscard]] double evaluate(const Expr& e, const Values& values);
 [[nodiscard]] double evaluate(const Expr& e, std::span<const double> arguments);
 

@@ -61,6 +61,24 @@ bool has_to_expand(const Node& node, Target target) {
 
 DType widened(DType dtype) { return dtype == DType::f32 ? DType::f64 : dtype; }
 
+double value_of(const Node& node, const std::vector<double>& x, const Values& values) {
+  const auto index = static_cast<std::size_t>(node.index);
+  switch (node.op) {
+    case Op::literal: return node.value;
+    case Op::argument: return values.arguments[index];
+    case Op::parameter: return values.parameters[index];
+    case Op::coordinate: return node.index == flat_coordinate ? values.flat : values.coordinates[index];
+    case Op::load: return values.load(node.index, x);
+    case Op::native:
+    case Op::native_binary: return native_value(node, x);
+    case Op::bitcast: return apply_scalar(node.op, node.operands[0].dtype(), node.dtype, x[0]);
+    default: {
+      const DType type = node.operands[node.op == Op::select ? 1 : 0].dtype();
+      return apply_scalar(node.op, widened(type), widened(node.dtype), x[0], x.size() > 1 ? x[1] : 0, x.size() > 2 ? x[2] : 0);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<const Node*> topological(const Expr& e) {
@@ -155,31 +173,28 @@ Expr expand(const Expr& e, Target target) {
   }
 }
 
-double evaluate(const Expr& original, const Values& values) {
-  const Expr e = expand(original, Target::cpu);
-  const std::vector<const Node*> order = topological(e);
+Evaluator::Evaluator(const Expr& e) : expanded_(expand(e, Target::cpu)), order_(topological(expanded_)) {
   NodeIndex place;
-  std::vector<double> done;
-  for (const Node* node : order) {
-    place.emplace(node, static_cast<int>(done.size()));
-    const std::vector<double> x = gather(*node, place, done);
-    const auto index = static_cast<std::size_t>(node->index);
-    switch (node->op) {
-      case Op::literal: done.push_back(node->value); break;
-      case Op::argument: done.push_back(values.arguments[index]); break;
-      case Op::parameter: done.push_back(values.parameters[index]); break;
-      case Op::coordinate: done.push_back(node->index == flat_coordinate ? values.flat : values.coordinates[index]); break;
-      case Op::load: done.push_back(values.load(node->index, x)); break;
-      case Op::native:
-      case Op::native_binary: done.push_back(native_value(*node, x)); break;
-      case Op::bitcast: done.push_back(apply_scalar(node->op, node->operands[0].dtype(), node->dtype, x[0])); break;
-      default:
-        done.push_back(apply_scalar(node->op, widened(node->operands[node->op == Op::select ? 1 : 0].dtype()),
-                                    widened(node->dtype), x[0], x.size() > 1 ? x[1] : 0, x.size() > 2 ? x[2] : 0));
-    }
+  for (const Node* node : order_) {
+    place.emplace(node, static_cast<int>(place.size()));
+    for (const Expr& operand : node->operands) operands_.push_back(place.at(operand.node().get()));
   }
-  return done.back();
+  done_.resize(order_.size());
 }
+
+double Evaluator::operator()(const Values& values) {
+  std::size_t next = 0;
+  std::vector<double> x;
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const Node& node = *order_[i];
+    x.clear();
+    for (std::size_t k = 0; k < node.operands.size(); ++k) x.push_back(done_[static_cast<std::size_t>(operands_[next++])]);
+    done_[i] = value_of(node, x, values);
+  }
+  return done_.back();
+}
+
+double evaluate(const Expr& e, const Values& values) { return Evaluator(e)(values); }
 
 double evaluate(const Expr& e, std::span<const double> arguments) { return evaluate(e, Values{.arguments = arguments}); }
 

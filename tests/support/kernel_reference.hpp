@@ -1,8 +1,10 @@
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <vector>
 
 #include "ir/expr.hpp"
@@ -34,8 +36,8 @@ struct Memory {
   void set(std::size_t i, double v) {
     switch (dtype) {
       case DType::boolean: return put(i, std::uint32_t(v != 0));
-      case DType::u8: return put(i, static_cast<std::uint8_t>(v));
-      case DType::i8: return put(i, static_cast<std::int8_t>(v));
+      case DType::u8: return put(i, static_cast<std::uint8_t>(static_cast<std::int64_t>(v)));
+      case DType::i8: return put(i, static_cast<std::int8_t>(static_cast<std::int64_t>(v)));
       case DType::u32: return put(i, static_cast<std::uint32_t>(v));
       case DType::i32: return put(i, static_cast<std::int32_t>(v));
       case DType::f16: return put(i, Half(static_cast<float>(v)).bits);
@@ -61,6 +63,27 @@ struct Memory {
     return 0;
   }
 };
+
+inline std::vector<double> numbers(std::size_t count, double low, double high, bool whole, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double v = low + (high - low) * (double(random()) / 4294967296.0);
+    values.push_back(whole ? std::floor(v) : double(float(v)));
+  }
+  return values;
+}
+
+inline Memory random_memory(DType dtype, std::size_t count, unsigned seed = 1) {
+  switch (dtype) {
+    case DType::boolean: return {dtype, numbers(count, 0, 2, true, seed)};
+    case DType::u8: return {dtype, numbers(count, 0, 256, true, seed)};
+    case DType::u32: return {dtype, numbers(count, 0, 1000, true, seed)};
+    case DType::i8: return {dtype, numbers(count, -128, 128, true, seed)};
+    case DType::i32: return {dtype, numbers(count, -1000, 1000, true, seed)};
+    default: return {dtype, numbers(count, -3, 3, false, seed)};
+  }
+}
 
 inline double combine(Combine how, DType type, double a, double b) {
   switch (how) {
@@ -106,6 +129,8 @@ inline std::vector<double> reference(const ir::Kernel& kernel, const std::vector
                                      const std::vector<double>& parameters = {}) {
   std::vector<double> result;
   ir::Values values;
+  ir::Evaluator value(kernel.value);
+  ir::Evaluator epilogue(kernel.epilogue ? kernel.epilogue : kernel.value);
   values.parameters = parameters;
   values.load = [&](int input, std::span<const double> at) {
     return inputs[static_cast<std::size_t>(input)].get(static_cast<std::size_t>(at[0]));
@@ -114,18 +139,21 @@ inline std::vector<double> reference(const ir::Kernel& kernel, const std::vector
   each_point(kernel.extent, [&](const std::vector<double>& output) {
     values.flat = flat++;
     values.coordinates = output;
-    if (kernel.form == ir::Form::map) return result.push_back(ir::evaluate(kernel.value, values));
+    if (kernel.form == ir::Form::map) return result.push_back(value(values));
     double total = identity(kernel.combine, kernel.value.dtype());
     each_point(kernel.reduced, [&](const std::vector<double>& reduced) {
       std::vector<double> all = output;
       all.insert(all.end(), reduced.begin(), reduced.end());
       values.coordinates = all;
-      total = combine(kernel.combine, kernel.value.dtype(), total, ir::evaluate(kernel.value, values));
+      total = combine(kernel.combine, kernel.value.dtype(), total, value(values));
     });
     values.coordinates = output;
     values.arguments = std::span(&total, 1);
-    result.push_back(kernel.epilogue ? ir::evaluate(kernel.epilogue, values) : total);
+    result.push_back(kernel.epilogue ? epilogue(values) : total);
   });
+  // What a binding of this dtype holds of it.
+  Memory stored(kernel.bindings.back(), result);
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = stored.get(i);
   return result;
 }
 
