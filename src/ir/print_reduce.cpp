@@ -45,10 +45,10 @@ class ReducePrinter {
   std::string step(WgslModule& module, Coordinates& output, const std::function<std::string(ExprPrinter&, int)>& reduced,
                    const std::string& indent) const;
   std::string epilogue(WgslModule& module, const std::string& store_index) const;
-  /// Declares `fn h_total(o) -> result` for one invocation an output.
-  void declare_total(WgslModule& module) const;
+  /// Declares `fn h_total(o) -> result` for one invocation an output; the second stage combines the parts of the first.
+  void declare_total(WgslModule& module, bool second_stage) const;
 
-  Expected<WgslStage> print_single();
+  Expected<WgslStage> print_single(bool second_stage);
   Expected<WgslStage> print_shared(bool second_stage);
 
   const Kernel& kernel_;
@@ -189,22 +189,30 @@ std::string ReducePrinter::epilogue(WgslModule& module, const std::string& store
   return printer.statements + "    " + module.store(output, store_index, result) + "\n";
 }
 
-void ReducePrinter::declare_total(WgslModule& module) const {
+void ReducePrinter::declare_total(WgslModule& module, bool second_stage) const {
   const DType result = kernel_.epilogue ? kernel_.epilogue.dtype() : kernel_.value.dtype();
   std::string text = fmt::format("fn h_total(o: i32) -> {} {{\n    var total = {};\n", wgsl_type(result), identity(module));
-  text += reduced_.rank() == 1 ? accumulate(module, "0i", fmt::format("{}i", count_), 1) : nested_loops(module);
+  if (second_stage) {
+    text += fmt::format("    for (var r = 0i; r < {}i; r++) {{ total = {}; }}\n", plan_.splits,
+                        combine(module, "total", fmt::format("{}[r * {}i + o]", module.binding(-1), outputs_)));
+  } else {
+    text += reduced_.rank() == 1 ? accumulate(module, "0i", fmt::format("{}i", count_), 1) : nested_loops(module);
+  }
   module.declare("h_total", text + epilogue(module, "") + "}");
 }
 
-Expected<WgslStage> ReducePrinter::print_single() {
+Expected<WgslStage> ReducePrinter::print_single(bool second_stage) {
   WgslModule module(kernel_, info_);
+  module.scratch_type = wgsl_type(type_);
   const int output = static_cast<int>(kernel_.bindings.size()) - 1;
-  declare_total(module);
+  declare_total(module, second_stage);
   const bool packed = is_packed(kernel_.bindings.back());
+  const std::uint32_t single_size = std::min({64u, info_.max_workgroup_invocations, info_.max_workgroup_size_x});
   const std::int64_t items = packed ? (outputs_ + 3) / 4 : outputs_;
-  Expected<Grid> grid = fold_grid(static_cast<std::uint64_t>((items + plan_.tile - 1) / plan_.tile), info_, kernel_.label);
+  Expected<Grid> grid = fold_grid(static_cast<std::uint64_t>((items + single_size - 1) / single_size), info_, kernel_.label);
   if (!grid) return grid.error();
-  std::string body = fmt::format("  let n = {} * {}u + lid.x;\n  if (n >= {}u) {{ return; }}\n", grid->linear, plan_.tile, items);
+  std::string body =
+      fmt::format("  let n = {} * {}u + lid.x;\n  if (n >= {}u) {{ return; }}\n", grid->linear, single_size, items);
   if (!packed) {
     body += "  let o = i32(n);\n  " + module.store(output, "o", "h_total(o)") + "\n";
   } else {
@@ -217,7 +225,7 @@ Expected<WgslStage> ReducePrinter::print_single() {
     if (rest) body += fmt::format("  if (n == {}u) {{\n    {}\n    return;\n  }}\n", outputs_ / 4, word(rest));
     if (outputs_ >= 4) body += "  " + word(4) + "\n";
   }
-  return module.finish(body, {plan_.tile, 1, 1}, grid->workgroups);
+  return module.finish(body, {single_size, 1, 1}, grid->workgroups);
 }
 
 Expected<WgslStage> ReducePrinter::print_shared(bool second_stage) {
@@ -270,11 +278,11 @@ Expected<WgslStage> ReducePrinter::print_shared(bool second_stage) {
 
 Expected<Wgsl> ReducePrinter::print() {
   Wgsl wgsl;
-  Expected<WgslStage> first = plan_.lanes == 1 ? print_single() : print_shared(false);
+  Expected<WgslStage> first = plan_.lanes == 1 ? print_single(false) : print_shared(false);
   if (!first) return first.error();
   wgsl.stages.push_back(std::move(*first));
   if (plan_.splits > 1) {
-    Expected<WgslStage> second = print_shared(true);
+    Expected<WgslStage> second = is_packed(kernel_.bindings.back()) ? print_single(true) : print_shared(true);
     if (!second) return second.error();
     wgsl.stages.push_back(std::move(*second));
     wgsl.scratch_bytes = std::uint64_t(plan_.splits) * static_cast<std::uint64_t>(outputs_) * 4;

@@ -43,7 +43,10 @@ ReducePlan plan_reduce(const Iteration& iteration, DType stored, const DeviceInf
   ReducePlan plan;
   plan.tile = std::min(size, 64u);
   plan.lane_fastest = !columns;
-  if (is_packed(stored) || count <= 16 || (columns && outputs >= busy)) return plan;
+  // Mesa's CPU driver ends a loop after 65,535 rounds: one invocation does not reduce more than a part of that.
+  constexpr std::uint64_t longest_loop = 16384;
+  const bool packed = is_packed(stored);
+  if (count <= 16 || ((packed || (columns && outputs >= busy)) && count <= longest_loop)) return plan;
   if (columns) {
     plan.tile = std::min(size, 32u);
     plan.lanes = size / plan.tile;
@@ -59,6 +62,7 @@ ReducePlan plan_reduce(const Iteration& iteration, DType stored, const DeviceInf
   // device idle for long.
   if (threads < busy && per_lane >= 64)
     plan.splits = static_cast<std::uint32_t>(std::min({per_lane / 16, 2 * busy / threads, std::uint64_t(1024)}));
+  if (packed) plan.splits = std::max(plan.splits, 2u);  // the second stage writes whole words
   return plan;
 }
 

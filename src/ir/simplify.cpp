@@ -195,7 +195,8 @@ class Simplifier {
     for (std::int64_t g : divisors(sum, *n)) {
       const auto [big, small] = split(sum, g);
       const std::optional<Bounds> s = bounds_.of(small);
-      if (s && s->low >= 0 && s->high < g) return divide({}, gather(big).emit(), Expr::constant(static_cast<double>(*n / g), DType::i32));
+      if (s && s->low >= 0 && s->high < g)
+        return divide({}, gather(big).emit(), Expr::constant(static_cast<double>(*n / g), DType::i32));
     }
     const Node& inner = *x.node();
     if (inner.op == Op::div) {
