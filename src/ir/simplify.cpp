@@ -23,6 +23,16 @@ class Simplifier {
     }
   }
 
+  /// Operands first, so that `run` and `flatten` do not recurse through long chains.
+  Expr run_all(const Expr& e) {
+    for (const Node* node : topological(e)) run(Expr(Ref<Node>(const_cast<Node*>(node))));
+    return run(e);
+  }
+  Expr flatten_all(const Expr& e) {
+    for (const Node* node : topological(e)) flatten(Expr(Ref<Node>(const_cast<Node*>(node))));
+    return flatten(e);
+  }
+
   Expr run(const Expr& e) {
     if (!e) return e;
     const Node* const key = e.node().get();
@@ -277,12 +287,12 @@ class Simplifier {
 
 Expr simplify(const Expr& e, const Shape& extents, int output_rank) {
   Simplifier simplifier(extents, output_rank);
-  return simplifier.flatten(simplifier.run(e));
+  return simplifier.flatten_all(simplifier.run_all(e));
 }
 
 std::optional<Affine> affine(const Expr& e, const Shape& extents, int output_rank) {
   Simplifier simplifier(extents, output_rank);
-  const Linear sum = linear_of(simplifier.run(e));
+  const Linear sum = linear_of(simplifier.run_all(e));
   Affine result{sum.constant, Shape::filled(extents.rank(), 0)};
   for (const auto& [term, factor] : sum.terms) {
     const Node& node = *term.node();

@@ -43,7 +43,8 @@ TEST_CASE("simplify keeps the value of index arithmetic") {
   for (int round = 0; round < 400; ++round) {
     const Shape extents{1 + pick(4), 2 + pick(5), 1 + pick(6)};
     const int rank = 1 + pick(3);
-    std::vector<Expr> pool{Expr::coordinate(0), Expr::coordinate(1), Expr::coordinate(2), Expr::coordinate(ir::flat_coordinate), i32(pick(9))};
+    std::vector<Expr> pool{Expr::coordinate(0), Expr::coordinate(1), Expr::coordinate(2), Expr::coordinate(ir::flat_coordinate),
+                           i32(pick(9))};
     for (int step = 0; step < 14; ++step) {
       const Expr a = pool[random() % pool.size()], b = pool[random() % pool.size()];
       switch (pick(9)) {
@@ -62,7 +63,8 @@ TEST_CASE("simplify keeps the value of index arithmetic") {
     const Expr simple = ir::simplify(e, extents, rank);
     CAPTURE(round);
     bool equal = true;
-    for_all(extents, [&](const Shape& point) { equal = equal && at(e, point, extents, rank) == at(simple, point, extents, rank); });
+    for_all(extents,
+            [&](const Shape& point) { equal = equal && at(e, point, extents, rank) == at(simple, point, extents, rank); });
     CHECK(equal);
     if (const auto affine = ir::affine(e, extents, rank)) {
       bool fits = true;
@@ -109,4 +111,13 @@ TEST_CASE("float arithmetic keeps its meaning") {
     const double a = ir::evaluate(e, infinity), b = ir::evaluate(simple, infinity);
     CHECK((a == b || (a != a && b != b)));
   }
+}
+
+TEST_CASE("simplify takes chains of any length and shared nodes") {
+  Expr chain = Expr::argument(0, DType::f32);
+  for (int i = 0; i < 100000; ++i) chain = chain + 1.0;
+  CHECK(ir::node_count(ir::simplify(chain, {4}, 1)) > 100000);
+  Expr doubled = Expr::coordinate(0);
+  for (int i = 0; i < 28; ++i) doubled = doubled + doubled;  // 2^28 paths
+  CHECK(ir::same(ir::simplify(doubled, {4}, 1), Expr::coordinate(ir::flat_coordinate) * (1 << 28)));
 }
