@@ -115,12 +115,23 @@ void run_map(const Launch& launch) {
   const Output output(launch.kernel, launch.bindings.back(), launch.compiled.result);
   // A piece is worth a thread when it takes some 20 microseconds.
   const std::int64_t grain = std::max<std::int64_t>(program.block(), 65536 / program.cost());
+  const std::int64_t row = program.strip() ? program.space().sizes[static_cast<std::size_t>(program.space().rank - 1)] : 0;
   launch.parallel(launch.kernel.extent.elements(), grain, [&](std::int64_t begin, std::int64_t end) {
-    Run run(program, launch.bindings, launch.parameters);
-    for (std::int64_t at = begin; at < end; at += program.block()) {
-      const int count = static_cast<int>(std::min<std::int64_t>(program.block(), end - at));
-      output.store(at, run.evaluate(at, count, output.direct(at)), count);
-    }
+    Run run(program, launch.bindings, launch.parameters, end - begin);
+    const auto piece = [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t at = from; at < to; at += program.block()) {
+        const int count = static_cast<int>(std::min<std::int64_t>(program.block(), to - at));
+        output.store(at, run.evaluate(at, count, output.direct(at)), count);
+      }
+    };
+    const std::int64_t first = row ? (begin + row - 1) / row * row : end;  // whole rows [first, last)
+    const std::int64_t last = row ? end / row * row : end;
+    if (first >= last) return piece(begin, end);
+    piece(begin, first);
+    for (std::int64_t column = 0; column < row; column += program.strip())
+      for (std::int64_t at = first; at < last; at += row)
+        piece(at + column, at + std::min<std::int64_t>(row, column + program.strip()));
+    piece(last, end);
   });
 }
 
@@ -174,6 +185,12 @@ class Totals {
   std::vector<float> converted_;
 };
 
+/// Combines totals with totals.
+host::ColumnsLoop join_loop(const Launch& launch) {
+  const DType type = launch.compiled.value->dtype();
+  return host::loops().find_columns(launch.kernel.combine, type == DType::f32 ? DType::f64 : type);
+}
+
 /// One reduction's loops, for a range of outputs and a range of the reduced
 /// elements.
 class Reducer {
@@ -225,11 +242,25 @@ class Reducer {
   }
 
   void by_columns(Run& run, Totals& totals, std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) const {
+    if (begin == 0 && end == outputs_ && outputs_ <= program_.block() / 4) return by_wide_columns(run, totals, first, last);
     for (std::int64_t r = first; r < last; ++r)
       for (std::int64_t o = begin; o < end; o += program_.block()) {
         const int count = static_cast<int>(std::min<std::int64_t>(program_.block(), end - o));
         columns_(totals.at(o - begin), run.evaluate(r * outputs_ + o, count), count);
       }
+  }
+
+  /// Few columns: a block holds several rows of them, which are joined at the end.
+  void by_wide_columns(Run& run, Totals& totals, std::int64_t first, std::int64_t last) const {
+    const std::int64_t width = program_.block() / outputs_ * outputs_;
+    Totals wide(launch_.kernel.combine, program_.dtype(), width);
+    wide.reset(width);
+    for (std::int64_t at = first * outputs_; at < last * outputs_; at += width) {
+      const int count = static_cast<int>(std::min(width, last * outputs_ - at));
+      columns_(wide.at(0), run.evaluate(at, count), count);
+    }
+    const host::ColumnsLoop join = join_loop(launch_);
+    for (std::int64_t at = 0; at < width; at += outputs_) join(totals.at(0), wide.at(at), static_cast<int>(outputs_));
   }
 
   const Launch& launch_;
@@ -264,12 +295,13 @@ void run_reduce(const Launch& launch) {
   const std::int64_t count = launch.kernel.reduced.elements();
   const std::int64_t work = std::max<std::int64_t>(1, 65536 / program.cost());  // elements that are worth a thread
   const auto make_epilogue = [&](std::optional<Run>& run) {
-    if (compiled.epilogue) run.emplace(*compiled.epilogue, launch.bindings, launch.parameters);
+    if (compiled.epilogue) run.emplace(*compiled.epilogue, launch.bindings, launch.parameters, outputs);
   };
 
   // Few outputs over many elements: the reduced range is cut into parts, always
   // the same ones, whatever the number of threads.
-  const std::int64_t parts = outputs > 16 ? 1 : std::clamp<std::int64_t>(outputs * count / (2 * work), 1, 64);
+  const bool few = outputs <= 16 || (compiled.columns && outputs <= 1024 && count >= 1024);
+  const std::int64_t parts = !few ? 1 : std::clamp<std::int64_t>(outputs * count / (2 * work), 1, 64);
   if (parts > 1) {
     std::vector<Totals> totals;
     for (std::int64_t p = 0; p < parts; ++p) {
@@ -277,12 +309,11 @@ void run_reduce(const Launch& launch) {
       totals.back().reset(outputs);
     }
     launch.parallel(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-      Run run(program, launch.bindings, launch.parameters);
+      Run run(program, launch.bindings, launch.parameters, outputs * count);
       for (std::int64_t p = begin; p < end; ++p)
         reducer.accumulate(run, totals[static_cast<std::size_t>(p)], 0, outputs, count * p / parts, count * (p + 1) / parts);
     });
-    const DType accumulator = program.dtype() == DType::f32 ? DType::f64 : program.dtype();
-    const host::ColumnsLoop join = host::loops().find_columns(launch.kernel.combine, accumulator);
+    const host::ColumnsLoop join = join_loop(launch);
     for (std::int64_t p = 1; p < parts; ++p)
       join(totals[0].at(0), totals[static_cast<std::size_t>(p)].at(0), static_cast<int>(outputs));
     std::optional<Run> epilogue;
@@ -294,7 +325,7 @@ void run_reduce(const Launch& launch) {
   const std::int64_t grain = std::max<std::int64_t>(1, work / std::max<std::int64_t>(count, 1));
   launch.parallel(outputs, compiled.columns ? std::max<std::int64_t>(grain, 64) : grain,
                   [&](std::int64_t begin, std::int64_t end) {
-                    Run run(program, launch.bindings, launch.parameters);
+                    Run run(program, launch.bindings, launch.parameters, outputs * count);
                     std::optional<Run> epilogue;
                     make_epilogue(epilogue);
                     Totals totals(launch.kernel.combine, program.dtype(), std::min(outputs_at_once, end - begin));

@@ -20,13 +20,17 @@ bool inner_axis_is_output(const Iteration& iteration) {
     if (!index) return;
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
     std::int64_t output = none, reduced = none;
+    std::int64_t output_size = 1, reduced_size = 1;
     for (int axis = 0; axis < sizes.rank(); ++axis) {
       const std::int64_t stride = std::abs(index->strides[axis]);
       if (stride == 0 || sizes[axis] == 1) continue;
       std::int64_t& smallest = axis < rank ? output : reduced;
-      smallest = std::min(smallest, stride);
+      if (stride >= smallest) continue;
+      smallest = stride;
+      (axis < rank ? output_size : reduced_size) = sizes[axis];
     }
-    if (reduced != none && output != reduced) votes += output < reduced ? 1 : -1;
+    // In a window both step alike: the longer axis counts.
+    if (reduced != none) votes += output < reduced || (output == reduced && output_size > reduced_size) ? 1 : -1;
   });
   return votes > 0;
 }

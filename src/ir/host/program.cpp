@@ -1,6 +1,7 @@
 #include "ir/host/program.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "base/assert.hpp"
@@ -181,6 +182,9 @@ struct Program::Builder {
     program.result_ = value.at(e.node().get());
   }
 
+  void find_periods();
+  [[nodiscard]] int find_strip() const;
+
   /// Registers are given back after their last use; constants keep theirs.
   void share_registers() {
     std::vector<int> last(static_cast<std::size_t>(program.registers_), -1);
@@ -254,6 +258,37 @@ struct Program::Builder {
   }
 };
 
+/// Loads that repeat within a block: along a bias of some channels, say.
+void Program::Builder::find_periods() {
+  for (Step& step : program.steps_) {
+    if (step.kind != Kind::strided) continue;
+    std::int64_t period = 1;
+    int axis = program.space_.rank - 1;
+    for (int a = axis; a >= 0; --a) {
+      if (step.strides[static_cast<std::size_t>(a)] != 0) axis = a;
+    }
+    for (int a = axis; a < program.space_.rank; ++a) period *= program.space_.sizes[static_cast<std::size_t>(a)];
+    constexpr std::int64_t longest = 512;
+    if (axis == 0 || period > longest) continue;
+    step.kind = Kind::periodic;
+    step.period = static_cast<int>(period);
+  }
+}
+
+int Program::Builder::find_strip() const {
+  const Space& space = program.space_;
+  if (space.rank < 2) return 0;
+  const auto inner = static_cast<std::size_t>(space.rank - 1);
+  constexpr std::int64_t line = 16;  // elements
+  constexpr int strip = 16;          // lines that a first-level cache keeps even when they fall in few of its sets
+  for (const Step& step : program.steps_) {
+    const bool jumps = step.kind == Kind::strided && std::abs(step.strides[inner]) >= line;
+    const bool returns = std::abs(step.strides[inner - 1]) > 0 && std::abs(step.strides[inner - 1]) < line;
+    if (jumps && returns && space.sizes[inner] >= 2 * strip && space.sizes[inner - 1] >= 4) return strip;
+  }
+  return 0;
+}
+
 Program::Program(const Expr& original, SpaceMap map, std::span<const DType> storage, std::span<const DType> parameters)
     : space_(map.space) {
   const Expr e = simplify(expand(original, Target::cpu), map.extents, map.output_rank);
@@ -261,7 +296,9 @@ Program::Program(const Expr& original, SpaceMap map, std::span<const DType> stor
   Builder builder{*this, map, storage, parameters};
   builder.compile_all(e);
   builder.merge_axes();
+  builder.find_periods();
   builder.share_registers();
+  strip_ = builder.find_strip();
   std::size_t element = 4;
   for (const Step& step : steps_) element = step.dtype == DType::f64 ? 8 : element;
   for (const Constant& constant : constants_) element = constant.dtype == DType::f64 ? 8 : element;

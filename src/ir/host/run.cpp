@@ -56,32 +56,59 @@ constexpr std::size_t alignment = 64;
 
 }  // namespace
 
-Run::Run(const Program& program, std::span<std::byte* const> bindings, std::span<const std::uint32_t> parameters)
+Run::Run(const Program& program, std::span<std::byte* const> bindings, std::span<const std::uint32_t> parameters,
+         std::int64_t longest)
     : program_(program), bindings_(bindings) {
   const auto count = static_cast<std::size_t>(program.registers_);
-  memory_.resize(count * program.register_bytes_ + alignment);
-  const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
-  std::byte* first = memory_.data() + (alignment - start % alignment) % alignment;
-  for (std::size_t i = 0; i < count; ++i) buffers_.push_back(first + i * program.register_bytes_);
+  const int length = static_cast<int>(std::min<std::int64_t>(program.block_, longest));
+  const std::size_t element = program.register_bytes_ / static_cast<std::size_t>(program.block_);
+  const std::size_t stride = (static_cast<std::size_t>(length) * element + alignment - 1) / alignment * alignment;
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride + alignment);
+  const auto start = reinterpret_cast<std::uintptr_t>(memory_.get());
+  std::byte* first = memory_.get() + (alignment - start % alignment) % alignment;
+  buffers_.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) buffers_.push_back(first + i * stride);
   values_.assign(buffers_.begin(), buffers_.end());
-  for (const Program::Constant& constant : program.constants_) {
+  fill_constants(parameters, length);
+  fill_periods(length);
+}
+
+void Run::fill_constants(std::span<const std::uint32_t> parameters, int count) {
+  for (const Program::Constant& constant : program_.constants_) {
     std::byte* buffer = buffers_[static_cast<std::size_t>(constant.reg)];
     if (constant.binding >= 0) {
-      const std::byte* source = bindings[static_cast<std::size_t>(constant.binding)] +
+      const std::byte* source = bindings_[static_cast<std::size_t>(constant.binding)] +
                                 constant.offset * static_cast<std::int64_t>(constant.element_bytes);
-      constant.load(buffer, source, 0, program.block_);
+      constant.load(buffer, source, 0, count);
     } else if (constant.parameter_word >= 0) {
       const std::uint32_t* word = parameters.data() + constant.parameter_word;
       if (constant.dtype == DType::f64) {
         double value = 0;
         std::memcpy(&value, word, sizeof value);
-        fill(buffer, value, program.block_);
+        fill(buffer, value, count);
       } else {
-        fill(buffer, constant.dtype == DType::boolean ? std::uint32_t(*word != 0) : *word, program.block_);
+        fill(buffer, constant.dtype == DType::boolean ? std::uint32_t(*word != 0) : *word, count);
       }
     } else {
-      fill(buffer, constant.dtype, constant.value, program.block_);
+      fill(buffer, constant.dtype, constant.value, count);
     }
+  }
+}
+
+/// A block that begins anywhere in a period is a piece of one buffer, a period longer than a block.
+void Run::fill_periods(int count) {
+  for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
+    const Program::Step& step = program_.steps_[i];
+    if (step.kind != Program::Kind::periodic) continue;
+    periods_.resize(program_.steps_.size());
+    const std::size_t size = step.dtype == DType::f64 ? 8 : 4;
+    const std::size_t period = static_cast<std::size_t>(step.period) * size;
+    const std::size_t bytes = static_cast<std::size_t>(count) * size + period;
+    periods_[i] = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    seek(0);
+    load_strided(step, periods_[i].get(), step.period);
+    for (std::size_t at = period; at < bytes; at *= 2)
+      std::memcpy(periods_[i].get() + at, periods_[i].get(), std::min(at, bytes - at));
   }
 }
 
@@ -114,6 +141,19 @@ void Run::segments(std::int64_t count, F f) const {
   }
 }
 
+void Run::load_strided(const Program::Step& step, std::byte* dst, std::int64_t count) const {
+  const auto rank = static_cast<std::size_t>(program_.space_.rank);
+  const std::byte* source = bindings_[static_cast<std::size_t>(step.binding)];
+  const std::int64_t stride = rank ? step.strides[rank - 1] : 0;
+  const std::size_t size = step.dtype == DType::f64 ? 8 : 4;
+  segments(count, [&](const auto& at, int offset, int length) {
+    std::int64_t index = step.offset;
+    for (std::size_t axis = 0; axis < rank; ++axis) index += step.strides[axis] * at[axis];
+    step.load(dst + static_cast<std::size_t>(offset) * size, source + index * static_cast<std::int64_t>(step.element_bytes),
+              stride, length);
+  });
+}
+
 const void* Run::evaluate(std::int64_t begin, int count, void* destination, const void* argument) {
   HEARTH_ASSERT(count <= program_.block_);
   using Kind = Program::Kind;
@@ -137,13 +177,10 @@ const void* Run::evaluate(std::int64_t begin, int count, void* destination, cons
       case Kind::gather: step.gather(dst, source, static_cast<const std::int32_t*>(value(step.a)), count); break;
       case Kind::argument: result = argument; break;
       case Kind::direct: result = source + (step.offset + begin) * static_cast<std::int64_t>(step.element_bytes); break;
-      case Kind::strided: {
-        const std::int64_t stride = rank ? step.strides[rank - 1] : 0;
-        const std::size_t size = step.dtype == DType::f64 ? 8 : 4;
-        segments(count, [&](const auto& at, int offset, int length) {
-          step.load(dst + static_cast<std::size_t>(offset) * size,
-                    source + start(step, at) * static_cast<std::int64_t>(step.element_bytes), stride, length);
-        });
+      case Kind::strided: load_strided(step, dst, count); break;
+      case Kind::periodic: {
+        const auto number = static_cast<std::size_t>(&step - program_.steps_.data());
+        result = periods_[number].get() + static_cast<std::size_t>(begin % step.period) * (step.dtype == DType::f64 ? 8 : 4);
         break;
       }
       case Kind::coordinate: {
