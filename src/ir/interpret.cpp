@@ -139,29 +139,29 @@ void run_map(const Launch& launch) {
 /// floats.
 class Totals {
  public:
-  Totals(Combine combine, DType type, std::int64_t capacity)
-      : combine_(combine), type_(type), memory_(static_cast<std::size_t>(capacity)) {
-    converted_.resize(static_cast<std::size_t>(capacity));
+  Totals(Combine combine, DType type, std::int64_t capacity) : combine_(combine), type_(type) {
+    const auto size = static_cast<std::size_t>(capacity);
+    if (is_float(type))
+      floats_.resize(size);
+    else
+      words_.resize(size);
+    if (type == DType::f32) converted_.resize(size);
   }
-  [[nodiscard]] void* at(std::int64_t i) { return is_float(type_) ? static_cast<void*>(memory_.data() + i) : words() + i; }
+  [[nodiscard]] void* at(std::int64_t i) { return is_float(type_) ? static_cast<void*>(floats_.data() + i) : words_.data() + i; }
   void reset(std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (is_float(type_))
-        memory_[static_cast<std::size_t>(i)] = float_identity();
-      else
-        words()[i] = word_identity();
-    }
+    if (is_float(type_))
+      std::fill_n(floats_.begin(), count, float_identity());
+    else
+      std::fill_n(words_.begin(), count, word_identity());
   }
   /// The totals in the dtype of the values.
   [[nodiscard]] const void* values(std::int64_t count) {
     if (type_ != DType::f32) return at(0);
-    auto* out = reinterpret_cast<float*>(converted_.data());
-    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(memory_[static_cast<std::size_t>(i)]);
-    return out;
+    std::transform(floats_.begin(), floats_.begin() + count, converted_.begin(), [](double x) { return static_cast<float>(x); });
+    return converted_.data();
   }
 
  private:
-  std::uint32_t* words() { return reinterpret_cast<std::uint32_t*>(memory_.data()); }
   [[nodiscard]] double float_identity() const {
     switch (combine_) {
       case Combine::sum: return 0;
@@ -181,7 +181,8 @@ class Totals {
 
   Combine combine_;
   DType type_;
-  std::vector<double> memory_;
+  std::vector<double> floats_;
+  std::vector<std::uint32_t> words_;
   std::vector<float> converted_;
 };
 
