@@ -17,7 +17,42 @@ int channels_of(std::int64_t group, int most) {
   return 1;
 }
 
+/// Tiles for workgroups of about 128 invocations, each with 8 pixels and up to 8 channels.
+TiledShape tile_of(const Conv2d& c, const DeviceInfo& info) {
+  TiledShape shape;
+  const std::int64_t quads = (c.out_channels + 3) / 4;
+  shape.quads = quads % 2 == 0 || quads > 8 ? 2 : 1;
+  shape.threads_c = static_cast<int>(std::min<std::int64_t>(8, (quads + shape.quads - 1) / shape.quads));
+  shape.pixels = 8;
+  shape.threads_x = c.ow > 16 || shape.threads_c < 4 ? 2 : 1;
+  const int most = static_cast<int>(std::min(128u, info.max_workgroup_invocations));
+  shape.threads_y = 1;
+  for (;;) {
+    TiledShape larger = shape;
+    larger.threads_y *= 2;
+    if (larger.threads() > most || fit_tile(larger, c, info).rows == 0) break;
+    shape = larger;
+  }
+  return fit_tile(shape, c, info);
+}
+
+/// Whether tiles of workgroup memory pay: enough sums for each element that is brought there, and enough of them.
+bool wants_tiles(const Conv2d& c) {
+  return c.groups == 1 && c.kw <= 7 && c.out_channels >= 3 && c.n * c.oh * c.ow * c.out_channels >= 16384 && c.ow >= 8;
+}
+
 }  // namespace
+
+TiledShape fit_tile(TiledShape shape, const Conv2d& c, const DeviceInfo& info) {
+  shape.taps_x = static_cast<int>(c.kw);
+  shape.taps_y = static_cast<int>(c.kh);
+  shape.stride_y = c.stride[0], shape.stride_x = c.stride[1];
+  shape.dilation_y = c.dilation[0], shape.dilation_x = c.dilation[1];
+  shape.k = c.in_channels;
+  for (shape.rows = shape.taps_y; shape.rows > 0; --shape.rows)
+    if (shape.workgroup_bytes() <= info.max_workgroup_bytes) break;
+  return shape;
+}
 
 ConvPlan plan_conv2d(const Kernel& kernel, const DeviceInfo& info) {
   const Conv2d& c = kernel.conv2d;
@@ -37,6 +72,13 @@ ConvPlan plan_conv2d(const Kernel& kernel, const DeviceInfo& info) {
   plan.weight_by_four = vectors && group_out % 4 == 0 && loads_by_four(kernel.bindings[1]);
 
   const bool software = is_software_device(info);
+  if (!software && wants_tiles(c)) {
+    plan.tiled = tile_of(c, info);
+    if (plan.tiled.rows > 0) {
+      plan.kind = ConvPlan::Kind::tiled;
+      return plan;
+    }
+  }
   // nhwc holds channels in vectors, nchw pixels; the other side is unrolled as it is.
   int pixels = software ? 8 : 4, channels = software ? 16 : 8;
   const std::int64_t wanted = software ? 32 : 4096;

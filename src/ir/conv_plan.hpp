@@ -3,6 +3,7 @@
 
 #include "hearth/device.hpp"
 #include "ir/kernel.hpp"
+#include "ir/tiled_shape.hpp"
 
 namespace hearth::ir {
 
@@ -20,8 +21,11 @@ struct ConvPlan {
   bool weight_by_four = false;   ///< nhwc: four output channels of the weight at once
   bool fours = false;            ///< outputs are stored four at once
   bool unroll_width = true;      ///< the columns of the weight are printed one by one
+  TiledShape tiled;
 };
 
+/// The convolution's geometry put into a shape; as many rows of taps at once as fit into workgroup memory, 0 when not one does.
+[[nodiscard]] TiledShape fit_tile(TiledShape shape, const Conv2d& conv, const DeviceInfo& info);
 [[nodiscard]] ConvPlan plan_conv2d(const Kernel& kernel, const DeviceInfo& info);
 
 }  // namespace hearth::ir

@@ -23,6 +23,18 @@ Fetch fetch(const OperandStrides& s, std::int64_t free_size, std::int64_t k_size
   return Fetch::scalar;
 }
 
+TiledShape tile_of(const Matmul& mm) {
+  TiledShape shape;
+  shape.interleaved = true;
+  shape.k = mm.k;
+  shape.groups = mm.k > 8 ? 4 : mm.k > 4 ? 2 : 1;
+  shape.pixels = 8;
+  shape.quads = mm.n > 32 ? 2 : 1;
+  shape.threads_c = mm.n > 64 && mm.m > 64 ? 16 : 8;
+  shape.threads_x = mm.m > 64 ? 16 : 8;
+  return shape;
+}
+
 }  // namespace
 
 bool is_software_device(const DeviceInfo& info) {
@@ -50,6 +62,14 @@ MatmulPlan plan_matmul(const MatmulSource& source, const DeviceInfo& info) {
       plan.b = fetch({mm.b_batch, mm.b_offset, mm.b_column, mm.b_row}, mm.n, mm.k);
   }
   const bool software = is_software_device(info);
+  if (!software && mm.m >= 32 && mm.n >= 16 && mm.batch.elements() * mm.m * mm.n >= 16384) {
+    plan.tiled = tile_of(mm);
+    if (plan.tiled.workgroup_bytes() <= info.max_workgroup_bytes &&
+        plan.tiled.threads() <= static_cast<int>(info.max_workgroup_invocations)) {
+      plan.kind = MatmulPlan::Kind::tiled;
+      return plan;
+    }
+  }
   // A load costs a software device about twenty multiplications; larger tiles take the compiler longer than they save.
   std::int64_t rows = software ? 8 : 4, columns = software ? 16 : 4;
   // Small products: rather more invocations than large tiles.

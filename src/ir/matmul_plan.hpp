@@ -3,6 +3,7 @@
 
 #include "hearth/device.hpp"
 #include "ir/kernel.hpp"
+#include "ir/tiled_shape.hpp"
 
 namespace hearth::ir {
 
@@ -20,9 +21,9 @@ struct MatmulPlan {
     tiled,     ///< a workgroup shares tiles of the operands in workgroup memory
   };
   Kind kind = Kind::direct;
-  int rows = 1, columns = 1;                    ///< of outputs an invocation; columns: 1 to 3 or a multiple of four
-  std::uint32_t lanes = 64;                     ///< invocations a workgroup
-  int threads_m = 0, threads_n = 0, depth = 0;  ///< tiled: invocations along m and n, length of a slice of k
+  int rows = 1, columns = 1;  ///< of outputs an invocation; columns: 1 to 3 or a multiple of four
+  std::uint32_t lanes = 64;   ///< invocations a workgroup
+  TiledShape tiled;
   Fetch a = Fetch::scalar, b = Fetch::scalar;
   bool fours = false;  ///< outputs are stored four at once
 };

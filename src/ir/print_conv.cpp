@@ -3,7 +3,7 @@
 #include <map>
 
 #include "ir/conv_plan.hpp"
-#include "ir/matmul_printer.hpp"
+#include "ir/tiled_printer.hpp"
 
 namespace hearth::ir {
 namespace {
@@ -228,6 +228,7 @@ Expected<Wgsl> print_conv2d(const Kernel& kernel, const DeviceInfo& info) {
   switch (plan.kind) {
     case ConvPlan::Kind::one_each: return print_each(kernel, info);
     case ConvPlan::Kind::product: return print_as_product(kernel, info);
+    case ConvPlan::Kind::tiled: return print_conv_tiled(kernel, plan.tiled, info);
     default: return DirectPrinter(kernel, plan, info).print();
   }
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "ir/matmul_plan.hpp"
-#include "ir/matmul_printer.hpp"
+#include "ir/tiled_printer.hpp"
 #include "ir/wgsl_coordinates.hpp"
 
 namespace hearth::ir {
@@ -159,6 +159,7 @@ Expected<Wgsl> print_product(const MatmulSource& source, const DeviceInfo& info)
   const MatmulPlan plan = plan_matmul(source, info);
   switch (plan.kind) {
     case MatmulPlan::Kind::one_each: return print_each(source, info);
+    case MatmulPlan::Kind::tiled: return print_matmul_tiled(source, plan, info);
     default: return print_direct(source, plan, info);
   }
 }
