@@ -34,7 +34,12 @@ struct Gpu {
 };
 
 /// What an error scope listens to.
-inline constexpr unsigned validation = 1, out_of_memory = 2, internal = 4;
+inline constexpr unsigned validation = 1, out_of_memory = 2;
+#if defined(HEARTH_WEBGPU_IS_WGPU)
+inline constexpr unsigned internal = 0;  // it has no such scope, and ends the process for one
+#else
+inline constexpr unsigned internal = 4;
+#endif
 
 /// Catches the errors of the WebGPU calls made while it is open, so that none reaches the app's callback. Opened and closed on
 /// one thread, under one lock, with no other code in between: scopes are a stack, per device in wgpu-native and per thread in
