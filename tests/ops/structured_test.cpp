@@ -3,7 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
+
+#include "ops/devices.hpp"
 
 namespace structured_test {
 
@@ -45,25 +46,15 @@ Array sample(const Shape& shape, int seed) {
 Array from(const Tensor& tensor) { return {tensor.shape(), tensor.read<double>().get()}; }
 
 const std::vector<Place>& places() {
-  static const std::vector<Place> all = [] {
-    std::vector<Place> made;
-    for (const bool fusion : {true, false}) {
-      hearth::RuntimeOptions options;
-      options.fusion = fusion;
-      const std::string mode = fusion ? " fused" : " eager";
-      made.push_back({"cpu f64" + mode, Device::cpu(options), DType::f64});
-      made.push_back({"cpu f32" + mode, Device::cpu(options), DType::f32});
-      try {
-        made.push_back({"gpu f32" + mode, hearth::webgpu::init_device({}, options), DType::f32});
-      } catch (const hearth::Error& error) {
-        const char* required = std::getenv("HEARTH_REQUIRE_GPU");
-        if (required && *required == '1') FAIL(error.what());
-        MESSAGE("without a GPU: " << error.what());
-      }
-    }
+  // Never destroyed: drivers unload before the statics of a program do.
+  static const auto* all = [] {
+    auto* made = new std::vector<Place>();
+    for (const devices::Lane& lane : devices::cpu()) made->push_back({lane.name + " f64", lane.device, DType::f64});
+    for (const devices::Lane& lane : devices::cpu()) made->push_back({lane.name + " f32", lane.device, DType::f32});
+    for (const devices::Lane& lane : devices::webgpu()) made->push_back({lane.name + " f32", lane.device, DType::f32});
     return made;
   }();
-  return all;
+  return *all;
 }
 
 Tensor upload(const Array& array, const Place& place) { return hearth::tensor(array.values, array.shape, Device::cpu()).astype(place.real).to(place.device); }

@@ -12,7 +12,7 @@ using namespace structured_test;
 static std::vector<Place> gpus() {
   std::vector<Place> found;
   for (const Place& place : places())
-    if (place.name.rfind("gpu", 0) == 0) found.push_back(place);
+    if (place.name.rfind("WebGPU", 0) == 0) found.push_back(place);
   return found;
 }
 
