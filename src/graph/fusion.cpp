@@ -74,6 +74,7 @@ void Fusion::forget(Node& node) noexcept {
 
 /// The node is in memory now: takes over `result` and lets go of its operation.
 void Fusion::finish(Node& node, const Node& result) {
+  ++finished_;
   if (&node != &result) {
     node.memory = result.memory;
     node.strides = result.strides;
@@ -208,10 +209,20 @@ void Fusion::force(Node& root) {
     return;
   }
   Collected group;
-  collect(root, group);
-  if (group.members.size() > 1) group.wire();
-  for (const Operand& leaf : group.leaves)
-    if (leaf.node) force(*leaf.node);
+  for (;;) {
+    group = {};
+    collect(root, group);
+    if (group.members.size() > 1) group.wire();
+    const std::uint64_t before = finished_;
+    std::uint64_t forced = 0;
+    for (const Operand& leaf : group.leaves) {
+      if (!leaf.node || !leaf.node->pending) continue;
+      force(*leaf.node);
+      ++forced;
+    }
+    // What a leaf needed may have been a member here, a view say, which is in memory now and a member no more.
+    if (finished_ - before == forced) break;
+  }
 
   if (group.members.size() == 1) {
     const Tensor result = below_.execute(root.operation);

@@ -56,6 +56,7 @@ class Fusion final : public Executor {
   int max_inputs_;
   std::vector<Node*> pending_;  ///< in order of creation; not owned: a node takes itself out when it dies
   std::uint64_t mark_ = 0;
+  std::uint64_t finished_ = 0;  ///< values that are in memory now
   bool flushing_ = false;
   std::unordered_map<TraitsKey, Traits, TraitsHash> traits_;
   Key key_;
