@@ -142,11 +142,15 @@ static void check_differences(const Function& run, const std::vector<Array>& inp
 
 void check(const Case& test) {
   std::vector<Array> reference;  // gradients, from the first place, which is f64
-  // The gradient of the gradient: all gradients of the inputs in one sum.
+  // All gradients of the squared result in one sum, whose gradient is tested: squared, so that linear ops have one.
   const auto first_gradient = [&](const Place& place) {
     return [&test, &place](const std::vector<Tensor>& x) {
+      const Function squared = [&](const std::vector<Tensor>& inputs) {
+        const Tensor y = test.run(inputs);
+        return y * y;
+      };
       Tensor total;
-      for (const Tensor& g : gradients(test.run, x, place)) {
+      for (const Tensor& g : gradients(squared, x, place)) {
         const Tensor part = hearth::reshape(weighted(g * g, place), {1});
         total = total ? total + part : part;
       }
