@@ -22,6 +22,8 @@ struct Gpu {
 
   /// Asks the device whether it is lost; costs less than a microsecond, waits for nothing. Once lost, always lost.
   [[nodiscard]] bool is_lost() noexcept;
+  /// Whether somebody has found out already; costs nothing.
+  [[nodiscard]] bool was_lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   /// Lets the callbacks that are due run, Hearth's and the app's.
   void poll() noexcept;
 

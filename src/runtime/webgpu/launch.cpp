@@ -16,7 +16,7 @@ constexpr std::uint32_t dispatches_per_flush = 4096;
 
 Expected<void> WebGpuServer::launch(const ir::KernelRef& kernel, std::span<Allocation* const> bindings,
                                     std::span<const std::uint32_t> parameters) {
-  if (lost_) return device_lost(kernel->label);
+  if (gpu_->was_lost()) return lose(device_lost(kernel->label));
   if (Expected<void> fits = check_launch(*kernel, bindings, parameters.size(), info_); !fits) return fits;
   Expected<const Compiled*> found = pipelines_.find(kernel);
   if (!found) {

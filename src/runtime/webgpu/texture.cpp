@@ -56,10 +56,10 @@ fn main(@builtin(global_invocation_id) at: vec3<u32>) {
   let width = params[0].x;
   let channels = params[0].y;
   if (at.x >= width || at.y >= params[1].x) { return; }
-  let from = ((params[0].w + at.y) * width + at.x) * channels;
-  var color = vec4<f32>(image[from], image[from + 1u], image[from + 2u], 1.0);
-  if (channels == 4u) { color.a = image[from + 3u]; }
-  let to = at.y * params[0].z;
+  let source_at = ((params[0].w + at.y) * width + at.x) * channels;
+  var color = vec4<f32>(image[source_at], image[source_at + 1u], image[source_at + 2u], 1.0);
+  if (channels == 4u) { color.a = image[source_at + 3u]; }
+  let target_at = at.y * params[0].z;
   STORE
 }
 )";
@@ -205,8 +205,8 @@ ir::KernelRef WebGpuServer::export_kernel(bool bytes, std::uint32_t columns, std
   kernel.label = "export_texture";
   kernel.form = ir::Form::source;
   kernel.source = export_source;
-  const std::string store = bytes ? "rows[to + at.x] = pack4x8unorm(color);"
-                                  : "for (var i = 0u; i < 4u; i++) { rows[to + at.x * 4u + i] = bitcast<u32>(color[i]); }";
+  const std::string store = bytes ? "rows[target_at + at.x] = pack4x8unorm(color);"
+                                  : "for (var i = 0u; i < 4u; i++) { rows[target_at + at.x * 4u + i] = bitcast<u32>(color[i]); }";
   kernel.source.replace(kernel.source.find("STORE"), 5, store);
   kernel.entry_point = "main";
   kernel.bindings = {DType::f32, DType::u32};

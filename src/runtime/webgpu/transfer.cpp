@@ -32,17 +32,17 @@ constexpr const char* copy_source = R"(
 @group(0) @binding(2) var<uniform> params: array<vec4<u32>, 2>;
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let from = params[0].x;
-  let to = params[0].y;
+  let source_at = params[0].x;
+  let target_at = params[0].y;
   let size = params[0].z;
-  let word = to / 4u + (wg.y * params[0].w + wg.x) * 64u + lane;
-  if (word * 4u >= to + size) { return; }
+  let word = target_at / 4u + (wg.y * params[0].w + wg.x) * 64u + lane;
+  if (word * 4u >= target_at + size) { return; }
   var value = 0u;
   var mask = 0u;
   for (var i = 0u; i < 4u; i++) {
     let at = word * 4u + i;
-    if (at >= to && at < to + size) {
-      let byte = from + (at - to);
+    if (at >= target_at && at < target_at + size) {
+      let byte = source_at + (at - target_at);
       value |= extractBits(source[byte / 4u], (byte & 3u) * 8u, 8u) << (i * 8u);
       mask |= 255u << (i * 8u);
     }
