@@ -14,7 +14,8 @@ namespace hearth {
 
 namespace detail {
 
-/// Lets the thread rest between two polls of `get`; longer with every round. Throws Error(would_block) where waiting is forbidden.
+/// Lets the thread rest between two polls of `get`; longer with every round. Throws Error(would_block) where waiting is
+/// forbidden.
 void wait_round(int round);
 
 template <typename T>
@@ -27,6 +28,12 @@ class FutureState {
     auto shared = std::make_shared<const std::function<void()>>(std::move(drive));
     std::scoped_lock lock(mutex_);
     if (!result_) drive_ = std::move(shared);
+  }
+  /// Nobody waits any more.
+  void stop_driving() {
+    std::shared_ptr<const std::function<void()>> drive;
+    std::scoped_lock lock(mutex_);
+    drive.swap(drive_);
   }
   void complete(Result result) {
     std::vector<std::function<void()>> continuations;
@@ -89,7 +96,19 @@ template <typename T>
 class [[nodiscard]] Future {
  public:
   Future() = default;
-  explicit Future(std::shared_ptr<detail::FutureState<T>> state) : state_(std::move(state)) {}
+  Future(Future&& other) noexcept = default;
+  Future& operator=(Future&& other) noexcept {
+    Future taken(std::move(other));
+    std::swap(state_, taken.state_);
+    std::swap(keep_, taken.keep_);
+    return *this;
+  }
+  /// Dropped before it completes, a future no longer polls; functions given to `then` still run if the value comes otherwise.
+  ~Future() {
+    if (state_) state_->stop_driving();
+  }
+  explicit Future(std::shared_ptr<detail::FutureState<T>> state, std::shared_ptr<const void> keep = {})
+      : state_(std::move(state)), keep_(std::move(keep)) {}
   /// A future that is complete already.
   static Future ready_with(Expected<T> result) {
     auto state = std::make_shared<detail::FutureState<T>>();
@@ -123,25 +142,23 @@ class [[nodiscard]] Future {
     using U = typename std::conditional_t<std::is_void_v<T>, std::invoke_result<F>, std::invoke_result<F, T>>::type;
     auto next = std::make_shared<detail::FutureState<U>>();
     auto state = std::move(state_);
-    next->set_drive([state] { (void)state->ready(); });
-    state->on_complete([raw = state.get(), next, function = std::move(function)]() mutable {
-      next->complete(apply<U>(function, raw->take()));
+    drive_through(next, state, [](const std::function<void()>& poll) -> Expected<void> {
+      poll();
+      return {};
     });
-    return Future<U>(std::move(next));
+    state->on_complete(
+        [raw = state.get(), next, function = std::move(function)]() mutable { next->complete(apply<U>(function, raw->take())); });
+    return Future<U>(std::move(next), std::move(keep_));
   }
 
-  /// The same result, but every poll goes through `around`, which runs the poll it is given (under a lock, say) or fails: then the
-  /// future completes with that failure.
-  Future driven(std::function<Expected<void>(const std::function<void()>& poll)> around) && {
+  /// The same result, but every poll goes through `around`, which runs the poll it is given (under a lock, say) or fails: then
+  /// the future completes with that failure. `keep` lives as long as this future or one made of it by `then`.
+  Future driven(std::shared_ptr<const void> keep, std::function<Expected<void>(const std::function<void()>& poll)> around) && {
     auto next = std::make_shared<detail::FutureState<T>>();
     auto state = std::move(state_);
-    next->set_drive([state, around = std::move(around), weak = std::weak_ptr(next)] {
-      Expected<void> polled = around([&state] { (void)state->ready(); });
-      if (polled) return;
-      if (auto owner = weak.lock()) owner->complete(polled.error());
-    });
+    drive_through(next, state, std::move(around));
     state->on_complete([raw = state.get(), next] { next->complete(raw->take()); });
-    return Future(std::move(next));
+    return Future(std::move(next), std::move(keep));
   }
 
   // co_await: resumes on the thread whose poll completes the future.
@@ -174,22 +191,39 @@ class [[nodiscard]] Future {
     }
   }
   Expected<T> take() && { return std::exchange(state_, nullptr)->take(); }
+  /// Polls of `next` poll `state`. Each owns the other until the value comes or the future of `next` is dropped.
+  template <typename U, typename Around>
+  static void drive_through(const std::shared_ptr<detail::FutureState<U>>& next, std::shared_ptr<detail::FutureState<T>> state,
+                            Around around) {
+    next->set_drive([weak = std::weak_ptr(next), state = std::move(state), around = std::move(around)] {
+      Expected<void> polled = around([&state] { (void)state->ready(); });
+      if (polled) return;
+      if (auto owner = weak.lock()) owner->complete(polled.error());
+    });
+  }
 
   std::shared_ptr<detail::FutureState<T>> state_;
+  std::shared_ptr<const void> keep_;  ///< what must live for the value to come
 };
 
-/// The producing side of a Future.
+/// The producing side of a Future; copies are the same. When the last goes without `complete`, the future fails.
 template <typename T>
 class Promise {
  public:
-  Promise() : state_(std::make_shared<detail::FutureState<T>>()) {}
-  [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
+  Promise() : producer_(std::make_shared<const Producer>()) {}
+  [[nodiscard]] Future<T> future() const { return Future<T>(producer_->state); }
   /// `drive` makes progress without blocking; set before the future is handed out.
-  void set_drive(std::function<void()> drive) const { state_->set_drive(std::move(drive)); }
-  void complete(Expected<T> result) const { state_->complete(std::move(result)); }
+  void set_drive(std::function<void()> drive) const { producer_->state->set_drive(std::move(drive)); }
+  void complete(Expected<T> result) const { producer_->state->complete(std::move(result)); }
 
  private:
-  std::shared_ptr<detail::FutureState<T>> state_;
+  struct Producer {
+    std::shared_ptr<detail::FutureState<T>> state = std::make_shared<detail::FutureState<T>>();
+    Producer() = default;
+    Producer(const Producer&) = delete;
+    ~Producer() { state->complete(Failure{ErrorCode::device_lost, "future: what computes its value is gone."}); }
+  };
+  std::shared_ptr<const Producer> producer_;
 };
 
 }  // namespace hearth

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "hearth/future.hpp"
@@ -38,23 +39,37 @@ TEST_CASE("then chains through values, failures and thrown Errors") {
   CHECK_FALSE(called);
 }
 
-TEST_CASE("completing inside the poll of a chain keeps the chain alive") {
-  Future<int> chained;
-  {
-    auto promise = std::make_shared<Promise<int>>();
-    promise->set_drive([weak = std::weak_ptr(promise)] {});
-    chained = promise->future().then([](int x) { return x + 1; });
-    auto owner = promise;
-    promise->set_drive([owner] { owner->complete(1); });  // the state owns its promise until it completes
-  }
-  CHECK(chained.get() == 2);
+TEST_CASE("a chain polls its source, and completing inside that poll keeps the chain alive") {
+  std::optional<Promise<int>> producer(std::in_place);
+  producer->set_drive([&] {
+    const Promise<int> last = *producer;
+    producer.reset();
+    last.complete(1);
+  });
+  Future<int> chained = producer->future().then([](int x) { return x + 1; }).then([](int x) { return x + 1; });
+  CHECK(chained.get() == 3);
+}
+
+TEST_CASE("functions of a dropped chain still run when the value comes") {
+  Promise<int> promise;
+  int seen = 0;
+  (void)promise.future().then([](int x) { return x + 1; }).then([&](int x) { seen = x; });
+  promise.complete(1);
+  CHECK(seen == 2);
+}
+
+TEST_CASE("a future whose producer is gone fails instead of waiting for ever") {
+  std::optional<Promise<int>> promise(std::in_place);
+  Future<int> future = promise->future().then([](int x) { return x; });
+  promise.reset();
+  CHECK(future.result().error().message == "future: what computes its value is gone.");
 }
 
 TEST_CASE("driven runs every poll through its gate, whose failure completes the future") {
   Promise<int> promise;
   promise.set_drive([&] { promise.complete(5); });
   int entered = 0;
-  Future<int> future = promise.future().driven([&](const std::function<void()>& poll) -> Expected<void> {
+  Future<int> future = promise.future().driven(nullptr, [&](const std::function<void()>& poll) -> Expected<void> {
     ++entered;
     poll();
     return {};
@@ -63,7 +78,7 @@ TEST_CASE("driven runs every poll through its gate, whose failure completes the 
   CHECK(entered == 1);
 
   Promise<int> never;
-  Future<int> refused = never.future().driven([](const std::function<void()>&) -> Expected<void> {
+  Future<int> refused = never.future().driven(nullptr, [](const std::function<void()>&) -> Expected<void> {
     return Failure{ErrorCode::wrong_thread, "not here"};
   });
   CHECK(refused.result().error().code == ErrorCode::wrong_thread);

@@ -143,6 +143,21 @@ TEST_CASE("a read can be waited for on another thread with mutex and mpsc, elsew
   }
 }
 
+TEST_CASE("a read that nobody waits for does not keep the device alive") {
+  for (const ChannelKind kind : all_kinds) {
+    auto trace = std::make_shared<Trace>();
+    bool called = false;
+    {
+      const Client client(fake_channel(kind, trace));
+      const Handle handle = client.create(std::vector<std::byte>(16)).value();
+      (void)client.read(handle, 0, 16);
+      (void)client.read(handle, 0, 16).then([&called](std::vector<std::byte>) { called = true; });
+    }
+    CHECK(trace->destroyed.load());
+    CHECK_FALSE(called);
+  }
+}
+
 TEST_CASE("a device may go before its reads, handles and resources") {
   for (const ChannelKind kind : all_kinds) {
     auto trace = std::make_shared<Trace>();

@@ -56,11 +56,8 @@ class FakeServer final : public Server {
   Future<std::vector<std::byte>> read(const Handle& from, std::uint64_t, std::uint64_t size) override {
     if (from->failure) return Future<std::vector<std::byte>>::ready_with(*from->failure);
     Promise<std::vector<std::byte>> promise;
-    auto polls = std::make_shared<int>(0);
-    promise.set_drive([this, self = Ref<Server>(this), promise, polls, size] {
-      poll();
-      if (++*polls == 3) promise.complete(std::vector<std::byte>(size));
-    });
+    promise.set_drive([this] { poll(); });
+    reads_.push_back({promise, size});
     return promise.future();
   }
   Expected<void> flush() override {
@@ -72,10 +69,22 @@ class FakeServer final : public Server {
   void poll() override {
     ++trace_->polls;
     if (trace_->on_poll) trace_->on_poll();
+    for (std::size_t i = reads_.size(); i-- > 0;) {
+      if (++reads_[i].polls < 3) continue;
+      const Read done = std::move(reads_[i]);
+      reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(i));
+      done.promise.complete(std::vector<std::byte>(done.size));
+    }
   }
   Future<void> compile(const ir::KernelRef&) override { return Future<void>::ready_with({}); }
 
  private:
+  struct Read {
+    Promise<std::vector<std::byte>> promise;
+    std::uint64_t size = 0;
+    int polls = 0;
+  };
+  std::vector<Read> reads_;
   std::shared_ptr<Trace> trace_;
   Ref<Memory> memory_;
 };
