@@ -47,6 +47,20 @@ class Channel : public RefCounted {
   DeviceInfo info_;
 };
 
+/// A future of the server, polled as its channel wants it. It keeps the device alive; what polls it does not, for the server
+/// would own itself through its unfinished work.
+template <typename T>
+[[nodiscard]] Future<T> through(const Ref<Channel>& channel, Future<T> future) {
+  if (future.is_complete()) return future;
+  auto keep = std::make_shared<const Ref<Channel>>(channel);
+  return std::move(future).driven(keep, [weak = std::weak_ptr(keep)](const std::function<void()>& poll) -> Expected<void> {
+    const auto alive = weak.lock();
+    if (!alive) return Failure{ErrorCode::device_lost, "client: the device is gone."};
+    const Ref<Channel> held = *alive;
+    return held->with_lock(poll);
+  });
+}
+
 /// Makes a channel of options.channel to a server that `make` creates (on the server's own thread for mpsc).
 [[nodiscard]] Expected<Ref<Channel>> make_channel(const RuntimeOptions& options, std::function<Expected<Ref<Server>>()> make);
 

@@ -66,20 +66,6 @@ Expected<void> post(Channel& channel, Handle poison, Body body) {
   });
 }
 
-/// A future of the server, polled as its channel wants it.
-template <typename T>
-Future<T> through(const Ref<Channel>& channel, Future<T> future) {
-  if (future.is_complete()) return future;
-  // The future keeps the device alive, what polls it does not: the server would own itself through its unfinished work.
-  auto keep = std::make_shared<const Ref<Channel>>(channel);
-  return std::move(future).driven(keep, [weak = std::weak_ptr(keep)](const std::function<void()>& poll) -> Expected<void> {
-    const auto alive = weak.lock();
-    if (!alive) return Failure{ErrorCode::device_lost, "client: the device is gone."};
-    const Ref<Channel> held = *alive;
-    return held->with_lock(poll);
-  });
-}
-
 /// Calls that start something and give a future of it.
 template <typename T, typename Start>
 Future<T> start(const Ref<Channel>& channel, Start begin) {

@@ -139,9 +139,7 @@ Future<Kernel> Kernel::create(const Device& device, KernelDescriptor descriptor)
     return {};
   });
   if (!started) return Future<Kernel>::ready_with(started.error());
-  if (!compiled.is_complete())
-    compiled = std::move(compiled).driven([channel](const std::function<void()>& poll) { return channel->with_lock(poll); });
-  return std::move(compiled).then([state] {
+  return runtime::through(channel, std::move(compiled)).then([state] {
     Kernel made;
     made.state_ = state;
     return made;
