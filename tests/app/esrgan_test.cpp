@@ -35,7 +35,7 @@ TEST_CASE("every scale agrees with double precision on every device") {
         const Tensor result = network.enlarge(upload(image, on.device));
         CHECK(result.shape() == Shape{20 * scale, 24 * scale, 3});
         const double difference = reference::largest_difference(want.values, result.read<float>().get());
-        MESSAGE("x" << scale << " on " << on.name << (fold ? ", folded: " : ", as it is: ") << difference);
+        MESSAGE("x" << scale << " on " << on.name << std::string(fold ? ", folded: " : ", as it is: ") << difference);
         CHECK(difference <= reference_tolerance);
       }
   }

@@ -22,7 +22,8 @@ Weights read_weights(const std::string& folder) {
   std::ifstream values(folder + "/group1-shard1of1.bin", std::ios::binary);
   if (!json_file || !values) throw std::runtime_error("the model is not in " + folder + "; ./hearth test fetches it");
   Weights weights;
-  for (const auto& entry : nlohmann::json::parse(json_file)["weightsManifest"][0]["weights"]) {
+  const nlohmann::json model = nlohmann::json::parse(json_file);
+  for (const auto& entry : model["weightsManifest"][0]["weights"]) {
     Weight weight{entry["shape"].get<std::vector<int>>(), {}};
     std::size_t count = 1;
     for (int size : weight.shape) count *= std::size_t(size);
