@@ -33,8 +33,9 @@ int main(int argc, char** argv) {
     std::fputs((json ? to_json(report) : to_text(report)).c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& error) {
-    // Help is no error; everything else exits 1, as the rest does.
-    return app.exit(error) == 0 ? 0 : 1;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    const std::string sentence = error.what();
+    std::fprintf(stderr, "hearth: %s%s\n", sentence.c_str(), sentence.ends_with('.') ? "" : ".");
   } catch (const std::bad_alloc&) {
     std::fputs("hearth: there is not enough memory for this.\n", stderr);
   } catch (const std::exception& error) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "hearth/error.hpp"
@@ -34,6 +36,10 @@ bool poll_until(WGPUInstance instance, F done, double timeout_s = 600) {
 }
 
 Instance make_instance() {
+#ifndef _WIN32
+  // Mesa's drivers look for a Wayland display while they start, and complain on stderr where this variable is missing.
+  if (!std::getenv("XDG_RUNTIME_DIR")) setenv("XDG_RUNTIME_DIR", std::filesystem::temp_directory_path().c_str(), 1);
+#endif
 #ifdef HEARTH_HAS_WGPU_H
   // OpenGL is not asked for: its libraries write to stderr on a machine without a screen.
   WGPUInstanceExtras extras = {};

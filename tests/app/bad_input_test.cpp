@@ -55,11 +55,13 @@ TEST_CASE("photos that are none") {
 TEST_CASE("options that make no sense") {
   const Setup setup;
   check_refused(setup.arguments("--scale 5"), {"scale is 5", "2, 3 or 4"});
-  check_refused(setup.arguments("--frames 0"), {"number of frames is 0"});
+  check_refused("--device cpu --frames 0 --photo '" + setup.photo + "' --output '" + setup.out + "'", {"number of frames is 0"});
+  check_refused(setup.arguments("--frames 2"), {"--frames"});
+  check_refused("--scale two", {"--scale", "two"});
   check_refused("--device cpu --output /no/such/folder/x.png", {"/no/such/folder"});
   check_refused("--device cpu --output '" + setup.folder.path() + "'", {"is a folder"});
   check_refused(setup.arguments("--raw /no/such/folder/x.npy"), {"/no/such/folder"});
-  CHECK(command::run("demo --no-such-option").code == 1);
+  check_refused("--no-such-option", {"no-such-option"});
   CHECK(command::run("").code == 1);
   CHECK(command::run("demo --help").code == 0);
 }
