@@ -199,8 +199,8 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dOptions& op
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t reach = options.dilation[i] * (kernel[i] - 1) + 1, room = from[i] + 2 * options.padding[i];
     if (kernel[i] < 1 || reach > room)
-      fail(ErrorCode::shape_mismatch, "conv2d: the kernel {} with dilation {} does not fit the image {} with padding {}.", text(kernel),
-           text(options.dilation), text(from), text(options.padding));
+      fail(ErrorCode::shape_mismatch, "conv2d: the kernel {} with dilation {} does not fit the image {} with padding {}.",
+           text(kernel), text(options.dilation), text(from), text(options.padding));
     size[i] = (room - reach) / options.stride[i] + 1;
   }
   const DType dtype = promote(input.dtype(), weight.dtype());
@@ -216,7 +216,8 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const ConvTra
   const WeightAxes axes = weight_axes(nhwc);
   const std::int64_t channels = input.shape()[image_axes(options.layout).channel];
   if (channels != weight.shape()[axes.out] || channels % options.groups != 0)
-    fail(ErrorCode::shape_mismatch, "conv_transpose2d: channels differ: the input is {}, the weight is {}, groups is {}, the layout {}.",
+    fail(ErrorCode::shape_mismatch,
+         "conv_transpose2d: channels differ: the input is {}, the weight is {}, groups is {}, the layout {}.",
          text(input.shape()), text(weight.shape()), options.groups, nhwc ? "nhwc" : "nchw");
   const Pair kernel = kernel_size(weight.shape(), nhwc), from = size_of(input.shape(), options.layout);
   require_least(kernel, 1, "conv_transpose2d", "the kernel");
@@ -224,7 +225,8 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const ConvTra
   Pair size;
   for (std::size_t i = 0; i < 2; ++i) {
     if (options.output_padding[i] >= std::max(options.stride[i], options.dilation[i]))
-      fail(ErrorCode::invalid_argument, "conv_transpose2d: the output padding {} must be smaller than the stride {} or the dilation {}.",
+      fail(ErrorCode::invalid_argument,
+           "conv_transpose2d: the output padding {} must be smaller than the stride {} or the dilation {}.",
            text(options.output_padding), text(options.stride), text(options.dilation));
     size[i] = (from[i] - 1) * options.stride[i] - 2 * options.padding[i] + options.dilation[i] * (kernel[i] - 1) + 1 +
               options.output_padding[i];

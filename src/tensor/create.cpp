@@ -58,16 +58,20 @@ Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 Tensor arange(double start, double stop, double step, DType dtype, const Device& device) {
   require_device(device, "arange");
   if (!std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step) || step == 0)
-    fail(ErrorCode::invalid_argument, "arange: start {}, stop {} and step {} must be finite, and the step not 0.", start, stop, step);
+    fail(ErrorCode::invalid_argument, "arange: start {}, stop {} and step {} must be finite, and the step not 0.", start, stop,
+         step);
   if (dtype == DType::boolean) fail(ErrorCode::dtype_mismatch, "arange: the dtype is bool; it must be a number.");
   if (!is_float(dtype) && (start != std::floor(start) || step != std::floor(step)))
     fail(ErrorCode::invalid_argument, "arange: start {} and step {} must be whole numbers for {}.", start, step, text(dtype));
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   if (count > 2147483647.0)
     fail(ErrorCode::unsupported, "arange: {} numbers from {} to {} are more than 2147483647.", count, start, stop);
-  return run(arange_definition, {Operand(start, dtype), Operand(step, dtype)}, {static_cast<std::int64_t>(count)}, dtype, {}, device);
+  return run(arange_definition, {Operand(start, dtype), Operand(step, dtype)}, {static_cast<std::int64_t>(count)}, dtype, {},
+             device);
 }
-Tensor arange(double start, double stop, double step, const Device& device) { return arange(start, stop, step, DType::f32, device); }
+Tensor arange(double start, double stop, double step, const Device& device) {
+  return arange(start, stop, step, DType::f32, device);
+}
 Tensor arange(double stop, DType dtype, const Device& device) { return arange(0, stop, 1, dtype, device); }
 Tensor arange(double stop, const Device& device) { return arange(0, stop, 1, DType::f32, device); }
 
@@ -77,7 +81,8 @@ Tensor linspace(double start, double stop, std::int64_t count, DType dtype, cons
   if (!is_float(dtype)) fail(ErrorCode::dtype_mismatch, "linspace: the dtype is {}; it must be a float.", text(dtype));
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const double last = count > 1 ? stop : start;
-  return run(linspace_definition, {Operand(start, dtype), Operand(step, dtype), Operand(last, dtype)}, {count}, dtype, {}, device);
+  return run(linspace_definition, {Operand(start, dtype), Operand(step, dtype), Operand(last, dtype)}, {count}, dtype, {},
+             device);
 }
 Tensor linspace(double start, double stop, std::int64_t count, const Device& device) {
   return linspace(start, stop, count, DType::f32, device);

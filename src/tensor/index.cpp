@@ -96,7 +96,8 @@ void require_index(const Tensor& index, const char* operation) {
 int check_one_axis(const Tensor& x, int axis, const Tensor& index, const char* operation) {
   require(x, operation);
   require_index(index, operation);
-  if (index.rank() != 1) fail(ErrorCode::shape_mismatch, "{}: the index has shape {}; it must have one axis.", operation, text(index.shape()));
+  if (index.rank() != 1)
+    fail(ErrorCode::shape_mismatch, "{}: the index has shape {}; it must have one axis.", operation, text(index.shape()));
   return normalize_axis(axis, x.rank(), operation);
 }
 
@@ -108,7 +109,8 @@ std::pair<Shape, Shape> fit(const Tensor& x, int axis, const Tensor& index, cons
   for (int i = 0; i < a.rank(); ++i) {
     if (i == axis || a[i] == b[i]) continue;
     if (a[i] != 1 && b[i] != 1)
-      fail(ErrorCode::shape_mismatch, "{}: {} and the index {} differ outside axis {}.", operation, text(x.shape()), text(index.shape()), axis);
+      fail(ErrorCode::shape_mismatch, "{}: {} and the index {} differ outside axis {}.", operation, text(x.shape()),
+           text(index.shape()), axis);
     (a[i] == 1 ? a : b)[i] = a[i] == 1 ? b[i] : a[i];
   }
   return {a, b};
@@ -146,7 +148,8 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, std::int64_t 
 Tensor index_add(const Tensor& x, int axis, const Tensor& index, std::int64_t size) {
   const int a = check_one_axis(x, axis, index, "index_add");
   if (x.shape()[a] != index.shape()[0])
-    fail(ErrorCode::shape_mismatch, "index_add: axis {} of {} and the index {} differ in size.", a, text(x.shape()), text(index.shape()));
+    fail(ErrorCode::shape_mismatch, "index_add: axis {} of {} and the index {} differ in size.", a, text(x.shape()),
+         text(index.shape()));
   Shape shape = x.shape();
   shape[a] = size;
   return run(index_add_definition, {x, index}, shape, x.dtype(), {a, 1});

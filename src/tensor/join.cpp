@@ -33,7 +33,8 @@ Body lower_concatenate(const Operation& operation) {
   }
   return {.value = value};
 }
-std::vector<Tensor> grad_concatenate(const Operation& operation, const Tensor&, const Tensor& gradient, std::span<const bool> needed) {
+std::vector<Tensor> grad_concatenate(const Operation& operation, const Tensor&, const Tensor& gradient,
+                                     std::span<const bool> needed) {
   const int axis = static_cast<int>(attribute(operation, 0));
   std::vector<Tensor> gradients;
   std::int64_t start = 0;
@@ -108,8 +109,7 @@ Tensor concatenate(std::span<const Tensor> tensors, int axis) {
   for (const Tensor& t : tensors) {
     bool fits = t.rank() == first.rank();
     for (int i = 0; fits && i < first.rank(); ++i) fits = i == a || t.shape()[i] == first[i];
-    if (!fits)
-      fail(ErrorCode::shape_mismatch, "concatenate: {} and {} differ outside axis {}.", text(first), text(t.shape()), a);
+    if (!fits) fail(ErrorCode::shape_mismatch, "concatenate: {} and {} differ outside axis {}.", text(first), text(t.shape()), a);
     shape[a] += t.shape()[a];
     if (t.shape()[a] > 0) pieces.push_back(converted(t, dtype));
   }
@@ -140,7 +140,8 @@ std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> sizes, 
     total += size;
   }
   if (negative || total != x.shape()[a])
-    fail(ErrorCode::shape_mismatch, "split: the sizes add up to {}, not to {}, the size of axis {}, or one is negative.", total, x.shape()[a], a);
+    fail(ErrorCode::shape_mismatch, "split: the sizes add up to {}, not to {}, the size of axis {}, or one is negative.", total,
+         x.shape()[a], a);
   std::vector<Tensor> pieces;
   std::int64_t start = 0;
   for (std::int64_t size : sizes) {
@@ -158,7 +159,8 @@ Tensor pad(const Tensor& x, const Shape& before, const Shape& after, const PadOp
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t size = x.shape()[axis], most = std::max(before[axis], after[axis]);
     if (before[axis] < 0 || after[axis] < 0)
-      fail(ErrorCode::invalid_argument, "pad: {} before and {} after axis {} must not be negative.", before[axis], after[axis], axis);
+      fail(ErrorCode::invalid_argument, "pad: {} before and {} after axis {} must not be negative.", before[axis], after[axis],
+           axis);
     if (options.mode == PadMode::edge && most > 0 && size == 0)
       fail(ErrorCode::invalid_argument, "pad: axis {} of {} has no edge to repeat.", axis, text(x.shape()));
     if (options.mode == PadMode::reflect && most > 0 && most > size - 1)

@@ -40,17 +40,19 @@ std::vector<Tensor> grad_launch(const Operation& operation, const Tensor& output
   for (std::size_t i = 0; i < outputs.size(); ++i) gradients.push_back(i == which ? gradient : zeros_like(outputs[i]));
   std::vector<Tensor> parts = launch.gradient(inputs, outputs, gradients);
   if (parts.size() != inputs.size())
-    fail(ErrorCode::invalid_argument, "{}: its gradient gives {} tensors for {} inputs.", launch.label, parts.size(), inputs.size());
+    fail(ErrorCode::invalid_argument, "{}: its gradient gives {} tensors for {} inputs.", launch.label, parts.size(),
+         inputs.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (parts[i] && parts[i].shape() != inputs[i].shape())
-      fail(ErrorCode::shape_mismatch, "{}: its gradient of input {} is {}, and the input is {}.", launch.label, i, text(parts[i].shape()),
-           text(inputs[i].shape()));
+      fail(ErrorCode::shape_mismatch, "{}: its gradient of input {} is {}, and the input is {}.", launch.label, i,
+           text(parts[i].shape()), text(inputs[i].shape()));
   return parts;
 }
 constexpr Definition launch_definition{.name = "kernel", .gradient = grad_launch};
 
 /// Gives the outputs of a launch their history when a gradient is declared and an input has one.
-void record_launch(const Kernel::Gradient& gradient, const std::string& label, std::span<const Tensor> inputs, std::vector<Tensor>& outputs) {
+void record_launch(const Kernel::Gradient& gradient, const std::string& label, std::span<const Tensor> inputs,
+                   std::vector<Tensor>& outputs) {
   bool wanted = false;
   for (const Tensor& x : inputs) wanted |= x.requires_grad();
   if (!gradient || !wanted) return;
@@ -74,10 +76,12 @@ Expected<void> check(const KernelDescriptor& descriptor, const DeviceInfo& info)
   if (descriptor.wgsl.empty()) return failure(ErrorCode::invalid_argument, "the WGSL source is empty.");
   if (descriptor.outputs.empty()) return failure(ErrorCode::invalid_argument, "a kernel needs at least one output.");
   if (descriptor.parameter_count < 0 || descriptor.parameter_count > 64)
-    return failure(ErrorCode::invalid_argument, fmt::format("{} parameters are asked for; there are 0 to 64.", descriptor.parameter_count));
+    return failure(ErrorCode::invalid_argument,
+                   fmt::format("{} parameters are asked for; there are 0 to 64.", descriptor.parameter_count));
   const std::size_t count = descriptor.inputs.size() + descriptor.outputs.size();
   if (count > info.max_storage_buffers)
-    return failure(ErrorCode::unsupported, fmt::format("it binds {} buffers, and the device binds at most {}.", count, info.max_storage_buffers));
+    return failure(ErrorCode::unsupported,
+                   fmt::format("it binds {} buffers, and the device binds at most {}.", count, info.max_storage_buffers));
   for (const std::vector<DType>* list : {&descriptor.inputs, &descriptor.outputs})
     for (const DType dtype : *list)
       if ((dtype == DType::f16 && !info.f16) || (dtype == DType::f64 && !info.f64))
@@ -173,11 +177,12 @@ void Kernel::State::check_launch(std::span<const Tensor> inputs, const LaunchOpt
     if (inputs[i].dtype() != descriptor.inputs[i])
       fail(ErrorCode::dtype_mismatch, "{}: input {} is {}, and the kernel takes {}.", label, i, text(inputs[i].dtype()),
            text(descriptor.inputs[i]));
-    if (!(inputs[i].device() == device)) fail(ErrorCode::wrong_device, "{}: input {} is on another device than the kernel.", label, i);
+    if (!(inputs[i].device() == device))
+      fail(ErrorCode::wrong_device, "{}: input {} is on another device than the kernel.", label, i);
   }
   if (options.output_shapes.size() != descriptor.outputs.size())
-    fail(ErrorCode::invalid_argument, "{}: {} output shapes were given, and the kernel has {} outputs.", label, options.output_shapes.size(),
-         descriptor.outputs.size());
+    fail(ErrorCode::invalid_argument, "{}: {} output shapes were given, and the kernel has {} outputs.", label,
+         options.output_shapes.size(), descriptor.outputs.size());
   for (const Shape& shape : options.output_shapes) check_shape(shape, label.c_str());
   if (options.parameters.size() != static_cast<std::size_t>(descriptor.parameter_count))
     fail(ErrorCode::invalid_argument, "{}: {} parameters were given, and the kernel has {}.", label, options.parameters.size(),
@@ -193,7 +198,8 @@ std::vector<Tensor> Kernel::launch(std::span<const Tensor> inputs, const LaunchO
   if (!state_) fail(ErrorCode::invalid_argument, "kernel: it was default-made and computes nothing.");
   const std::string& label = state_->descriptor.label;
   if (inputs.size() != static_cast<std::size_t>(state_->input_count))
-    fail(ErrorCode::invalid_argument, "{}: {} inputs were given, and the kernel has {}.", label, inputs.size(), state_->input_count);
+    fail(ErrorCode::invalid_argument, "{}: {} inputs were given, and the kernel has {}.", label, inputs.size(),
+         state_->input_count);
   for (const Tensor& x : inputs) require(x, label.c_str());
   if (state_->body) return {(*this)(inputs)};
   state_->check_launch(inputs, options);
@@ -241,9 +247,11 @@ std::vector<Tensor> Kernel::launch(std::span<const Tensor> inputs, const LaunchO
 Tensor Kernel::operator()(std::span<const Tensor> inputs) const {
   if (!state_) fail(ErrorCode::invalid_argument, "kernel: it was default-made and computes nothing.");
   const std::string& label = state_->descriptor.label;
-  if (!state_->body) fail(ErrorCode::invalid_argument, "{}: a kernel from WGSL is started by launch, which takes the outputs' shapes.", label);
+  if (!state_->body)
+    fail(ErrorCode::invalid_argument, "{}: a kernel from WGSL is started by launch, which takes the outputs' shapes.", label);
   if (inputs.size() != static_cast<std::size_t>(state_->input_count))
-    fail(ErrorCode::invalid_argument, "{}: {} inputs were given, and the kernel has {}.", label, inputs.size(), state_->input_count);
+    fail(ErrorCode::invalid_argument, "{}: {} inputs were given, and the kernel has {}.", label, inputs.size(),
+         state_->input_count);
   Shape shape;
   DType promoted = DType::boolean;
   std::vector<Expr> arguments;

@@ -63,9 +63,11 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (lhs.rank() == 0 || rhs.rank() == 0)
     fail(ErrorCode::shape_mismatch, "matmul: a scalar is no matrix: lhs is {}, rhs is {}.", text(lhs.shape()), text(rhs.shape()));
   if (lhs.dtype() == DType::boolean || rhs.dtype() == DType::boolean)
-    fail(ErrorCode::dtype_mismatch, "matmul: lhs is {}, rhs is {}; booleans have no product.", text(lhs.dtype()), text(rhs.dtype()));
+    fail(ErrorCode::dtype_mismatch, "matmul: lhs is {}, rhs is {}; booleans have no product.", text(lhs.dtype()),
+         text(rhs.dtype()));
   if (lhs.shape().back() != rhs.shape()[rhs.rank() == 1 ? 0 : rhs.rank() - 2])
-    fail(ErrorCode::shape_mismatch, "matmul: inner dimensions differ: lhs is {}, rhs is {}.", text(lhs.shape()), text(rhs.shape()));
+    fail(ErrorCode::shape_mismatch, "matmul: inner dimensions differ: lhs is {}, rhs is {}.", text(lhs.shape()),
+         text(rhs.shape()));
   DType dtype = promote(lhs.dtype(), rhs.dtype());
   if (size_bytes(dtype) == 1) dtype = DType::i32;  // sums of bytes do not fit bytes
   Tensor a = converted(lhs, dtype), b = converted(rhs, dtype);
@@ -90,7 +92,8 @@ Tensor outer(const Tensor& lhs, const Tensor& rhs) {
   require(lhs, "outer");
   require(rhs, "outer");
   if (lhs.rank() != 1 || rhs.rank() != 1)
-    fail(ErrorCode::shape_mismatch, "outer: operands must have one axis: lhs is {}, rhs is {}.", text(lhs.shape()), text(rhs.shape()));
+    fail(ErrorCode::shape_mismatch, "outer: operands must have one axis: lhs is {}, rhs is {}.", text(lhs.shape()),
+         text(rhs.shape()));
   return matmul(expand_dims(lhs, 1), expand_dims(rhs, 0));
 }
 

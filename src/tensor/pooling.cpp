@@ -18,7 +18,14 @@ struct Windows {
   bool count_padding = true;
 };
 std::vector<std::int64_t> pack(const Windows& w) {
-  return {w.layout == ImageLayout::nhwc, w.kernel[0], w.kernel[1], w.stride[0], w.stride[1], w.padding[0], w.padding[1], w.count_padding};
+  return {w.layout == ImageLayout::nhwc,
+          w.kernel[0],
+          w.kernel[1],
+          w.stride[0],
+          w.stride[1],
+          w.padding[0],
+          w.padding[1],
+          w.count_padding};
 }
 Windows unpack(const Operation& operation) {
   const auto a = [&](int i) { return attribute(operation, i); };
@@ -76,7 +83,9 @@ Body reduce_taps(const Windows& w, const Expr& value, Combine combine) {
   body.reads_once = false;
   return body;
 }
-Expr where(const Expr& inside, const Expr& value, const Expr& elsewhere) { return inside ? select(inside, value, elsewhere) : value; }
+Expr where(const Expr& inside, const Expr& value, const Expr& elsewhere) {
+  return inside ? select(inside, value, elsewhere) : value;
+}
 
 Expr lowest(DType dtype) {
   const DType type = compute_dtype(dtype);
@@ -124,11 +133,15 @@ constexpr Definition pick_definition{.name = "max_pool2d_pick", .lower = lower_p
 
 Gradients grad_unpool(const Operation& operation, const Tensor&, const Tensor& gradient, std::span<const bool> needed) {
   if (!needed[0]) return {{}, {}};
-  return {run(pick_definition, {gradient, input(operation, 1)}, input_shape(operation, 0), gradient.dtype(), operation.attributes), {}};
+  return {
+      run(pick_definition, {gradient, input(operation, 1)}, input_shape(operation, 0), gradient.dtype(), operation.attributes),
+      {}};
 }
 Gradients grad_pick(const Operation& operation, const Tensor&, const Tensor& gradient, std::span<const bool> needed) {
   if (!needed[0]) return {{}, {}};
-  return {run(unpool_definition, {gradient, input(operation, 1)}, input_shape(operation, 0), gradient.dtype(), operation.attributes), {}};
+  return {
+      run(unpool_definition, {gradient, input(operation, 1)}, input_shape(operation, 0), gradient.dtype(), operation.attributes),
+      {}};
 }
 
 Gradients grad_max_pool(const Operation& operation, const Tensor& output, const Tensor& gradient, std::span<const bool>) {
@@ -194,10 +207,11 @@ Tensor pool(const Definition& definition, const Tensor& x, const Pool2dOptions& 
   for (std::size_t i = 0; i < 2; ++i) {
     if (w.stride[i] == 0) w.stride[i] = w.kernel[i];
     if (w.padding[i] > w.kernel[i] / 2)
-      fail(ErrorCode::invalid_argument, "{}: the padding {} is more than half the kernel {}.", name, text(w.padding), text(w.kernel));
+      fail(ErrorCode::invalid_argument, "{}: the padding {} is more than half the kernel {}.", name, text(w.padding),
+           text(w.kernel));
     if (w.kernel[i] > from[i] + 2 * w.padding[i])
-      fail(ErrorCode::shape_mismatch, "{}: the kernel {} does not fit the image {} with padding {}.", name, text(w.kernel), text(from),
-           text(w.padding));
+      fail(ErrorCode::shape_mismatch, "{}: the kernel {} does not fit the image {} with padding {}.", name, text(w.kernel),
+           text(from), text(w.padding));
     size[i] = (from[i] + 2 * w.padding[i] - w.kernel[i]) / w.stride[i] + 1;
   }
   return run(definition, {x}, with_size(x.shape(), w.layout, size), x.dtype(), pack(w));

@@ -30,7 +30,8 @@ int digits(const std::vector<double>& values, bool scientific, DType dtype) {
   int most = 0;
   for (double value : values) {
     if (!std::isfinite(value)) continue;
-    while (most < most_digits && !survives(scientific ? fmt::format("{:.{}e}", value, most) : fmt::format("{:.{}f}", value, most), value, dtype))
+    while (most < most_digits &&
+           !survives(scientific ? fmt::format("{:.{}e}", value, most) : fmt::format("{:.{}f}", value, most), value, dtype))
       ++most;
   }
   return most;
@@ -59,7 +60,8 @@ std::vector<std::string> float_texts(const std::vector<double>& values, DType dt
       texts.push_back(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
       continue;
     }
-    std::string text = with_point(scientific ? fmt::format("{:.{}e}", value, precision) : fmt::format("{:.{}f}", value, precision));
+    std::string text =
+        with_point(scientific ? fmt::format("{:.{}e}", value, precision) : fmt::format("{:.{}f}", value, precision));
     // Zeros at the end give way to spaces, so that points stay below each other.
     if (!scientific)
       for (std::size_t i = text.size(); i-- > 0 && text[i] == '0';) text[i] = ' ';
@@ -73,13 +75,15 @@ std::vector<std::string> texts_of(const Tensor& tensor) {
   if (is_float(tensor.dtype())) return float_texts(values, tensor.dtype());
   std::vector<std::string> texts;
   for (double value : values)
-    texts.push_back(tensor.dtype() == DType::boolean ? (value != 0 ? "True" : "False") : fmt::format("{}", static_cast<std::int64_t>(value)));
+    texts.push_back(tensor.dtype() == DType::boolean ? (value != 0 ? "True" : "False")
+                                                     : fmt::format("{}", static_cast<std::int64_t>(value)));
   return texts;
 }
 
 class Printer {
  public:
-  Printer(const Shape& full, const Shape& shown, std::vector<std::string> texts) : full_(full), shown_(shown), texts_(std::move(texts)) {
+  Printer(const Shape& full, const Shape& shown, std::vector<std::string> texts)
+      : full_(full), shown_(shown), texts_(std::move(texts)) {
     std::size_t width = 0;
     for (const std::string& text : texts_) width = std::max(width, text.size());
     for (std::string& text : texts_) text.insert(0, width - text.size(), ' ');

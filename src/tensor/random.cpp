@@ -39,7 +39,8 @@ Expr fraction(const Expr& high, const Expr& low, DType dtype) {
     return (upper * Expr::constant(67108864.0, DType::f64) + lower) * Expr::constant(std::ldexp(1.0, -53), DType::f64);
   }
   const int bits = dtype == DType::f16 ? 11 : 24;
-  return cast(high >> Expr(static_cast<std::uint32_t>(32 - bits)), DType::f32) * Expr::constant(std::ldexp(1.0, -bits), DType::f32);
+  return cast(high >> Expr(static_cast<std::uint32_t>(32 - bits)), DType::f32) *
+         Expr::constant(std::ldexp(1.0, -bits), DType::f32);
 }
 
 Body lower_random_bits(const Operation& operation) { return {.value = random_words(operation)[0]}; }
@@ -94,8 +95,8 @@ Tensor uniform(const Shape& shape, const UniformOptions& options, const Device& 
     const bool fits = low == std::floor(low) && high == std::floor(high) && high - low <= 4294967295.0 && low >= -2147483648.0 &&
                       high <= 4294967296.0;
     if (!fits || high == low)
-      fail(ErrorCode::invalid_argument, "uniform: low {} and high {} must be whole numbers of {} that differ by 1 to 4294967295.", low,
-           high, text(dtype));
+      fail(ErrorCode::invalid_argument, "uniform: low {} and high {} must be whole numbers of {} that differ by 1 to 4294967295.",
+           low, high, text(dtype));
     const double wrapped = low < 0 ? low + 4294967296.0 : low;
     inputs.emplace_back(wrapped, DType::u32);
     inputs.emplace_back(high - low, DType::u32);
@@ -108,7 +109,8 @@ Tensor normal(const Shape& shape, const NormalOptions& options, const Device& de
   const auto [seed, offset, mean, deviation, dtype] = options;
   if (!is_float(dtype)) fail(ErrorCode::dtype_mismatch, "normal: the dtype is {}; it must be a float.", text(dtype));
   if (!(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0))
-    fail(ErrorCode::invalid_argument, "normal: mean {} and deviation {} must be finite, and the deviation not negative.", mean, deviation);
+    fail(ErrorCode::invalid_argument, "normal: mean {} and deviation {} must be finite, and the deviation not negative.", mean,
+         deviation);
   std::vector<Operand> inputs = stream(seed, offset);
   inputs.emplace_back(mean, dtype);
   inputs.emplace_back(deviation, dtype);

@@ -156,7 +156,8 @@ Tensor upsample(const Definition& definition, const Tensor& x, const UpsampleOpt
     }
     // Places are computed in 32-bit whole numbers.
     if (2 * (size[i] + 1) > 2147483647 / (2 * from[i] + 2))
-      fail(ErrorCode::unsupported, "{}: an axis from {} to {} pixels is longer than places in 32 bits reach.", name, from[i], size[i]);
+      fail(ErrorCode::unsupported, "{}: an axis from {} to {} pixels is longer than places in 32 bits reach.", name, from[i],
+           size[i]);
   }
   return run(definition, {x}, with_size(x.shape(), options.layout, size), x.dtype(),
              {options.layout == ImageLayout::nhwc, from[0], from[1], size[0], size[1]});

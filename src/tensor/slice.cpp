@@ -61,7 +61,8 @@ constexpr Definition place_definition{.name = "pad", .lower = lower_place, .grad
 
 Tensor strided(const Tensor& x, const Shape& starts, const Shape& steps, const Shape& shape) {
   bool changes = shape != x.shape();
-  for (int axis = 0; axis < shape.rank(); ++axis) changes |= shape[axis] > 0 && (starts[axis] != 0 || (steps[axis] != 1 && shape[axis] > 1));
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    changes |= shape[axis] > 0 && (starts[axis] != 0 || (steps[axis] != 1 && shape[axis] > 1));
   return changes ? run(slice_definition, {x}, shape, x.dtype(), join(starts, steps)) : x;
 }
 
@@ -90,7 +91,8 @@ std::int64_t bound(std::int64_t index, std::int64_t size, std::int64_t step, boo
 Tensor slice(const Tensor& x, const Shape& starts, const Shape& ends, const Shape& steps) {
   require(x, "slice");
   if (starts.rank() != ends.rank() || (!steps.empty() && steps.rank() != starts.rank()))
-    fail(ErrorCode::invalid_argument, "slice: starts {}, ends {} and steps {} differ in length.", text(starts), text(ends), text(steps));
+    fail(ErrorCode::invalid_argument, "slice: starts {}, ends {} and steps {} differ in length.", text(starts), text(ends),
+         text(steps));
   if (starts.rank() > x.rank())
     fail(ErrorCode::invalid_argument, "slice: starts {} names {} axes, and the shape {} has {}.", text(starts), starts.rank(),
          text(x.shape()), x.rank());
@@ -116,7 +118,8 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
   const int a = normalize_axis(axis, x.rank(), "narrow");
   const std::int64_t size = x.shape()[a];
   if (start < 0 || length < 0 || start > size || length > size - start)
-    fail(ErrorCode::invalid_argument, "narrow: {} elements from {} on are outside axis {} of {}.", length, start, a, text(x.shape()));
+    fail(ErrorCode::invalid_argument, "narrow: {} elements from {} on are outside axis {} of {}.", length, start, a,
+         text(x.shape()));
   Shape shape = x.shape(), starts = Shape::filled(x.rank(), 0);
   shape[a] = length;
   starts[a] = start;

@@ -29,8 +29,8 @@ void check_shape(const Shape& shape, const char* operation) {
 
 void check_count(const Shape& values, int rank, const char* operation, const char* what) {
   if (values.rank() != rank)
-    fail(ErrorCode::invalid_argument, "{}: {} {} has {} values for a tensor of rank {}.", operation, what, text(values), values.rank(),
-         rank);
+    fail(ErrorCode::invalid_argument, "{}: {} {} has {} values for a tensor of rank {}.", operation, what, text(values),
+         values.rank(), rank);
 }
 
 Tensor converted(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.astype(dtype); }

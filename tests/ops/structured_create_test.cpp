@@ -35,7 +35,8 @@ TEST_CASE("arange, linspace and eye") {
     CHECK_EQ(arange(-1, 1, 0.5, device).read<float>().get(), std::vector<float>{-1, -0.5, 0, 0.5});
     CHECK(arange(3, 3, 1, device).read<float>().get().empty());
     CHECK(arange(3, 0, 1, device).read<float>().get().empty());
-    CHECK_EQ(arange(250, 256, 1, DType::u8, device).read<std::uint8_t>().get(), std::vector<std::uint8_t>{250, 251, 252, 253, 254, 255});
+    CHECK_EQ(arange(250, 256, 1, DType::u8, device).read<std::uint8_t>().get(),
+             std::vector<std::uint8_t>{250, 251, 252, 253, 254, 255});
     const std::vector<float> line = linspace(0, 1, 11, device).read<float>().get();
     REQUIRE_EQ(line.size(), 11);
     CHECK_EQ(line.back(), 1.0f);
@@ -53,7 +54,8 @@ static std::uint32_t philox(std::uint64_t seed, std::uint64_t offset, std::uint3
   std::uint32_t k[2] = {std::uint32_t(seed), std::uint32_t(seed >> 32)};
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = 0xD2511F53ull * c[0], b = 0xCD9E8D57ull * c[2];
-    const std::uint32_t next[4] = {std::uint32_t(b >> 32) ^ c[1] ^ k[0], std::uint32_t(b), std::uint32_t(a >> 32) ^ c[3] ^ k[1], std::uint32_t(a)};
+    const std::uint32_t next[4] = {std::uint32_t(b >> 32) ^ c[1] ^ k[0], std::uint32_t(b), std::uint32_t(a >> 32) ^ c[3] ^ k[1],
+                                   std::uint32_t(a)};
     std::copy(next, next + 4, c);
     k[0] += 0x9E3779B9u;
     k[1] += 0xBB67AE85u;
@@ -67,7 +69,8 @@ TEST_CASE("random bits are Philox 4x32-10, the same on every device") {
   for (const Place& place : places()) {
     INFO(place.name);
     CHECK_EQ(random_bits({}, {}, place.device).item<std::uint32_t>(), 0x6627e8d5u);
-    const std::vector<std::uint32_t> bits = random_bits({3, 5, 7}, {.seed = seed, .offset = offset}, place.device).read<std::uint32_t>().get();
+    const std::vector<std::uint32_t> bits =
+        random_bits({3, 5, 7}, {.seed = seed, .offset = offset}, place.device).read<std::uint32_t>().get();
     std::vector<std::uint32_t> expected;
     for (std::uint32_t i = 0; i < 105; ++i) expected.push_back(philox(seed, offset, i));
     CHECK_EQ(bits, expected);
@@ -90,10 +93,15 @@ TEST_CASE("uniform and normal have their moments, and their seeds differ") {
     CHECK_EQ(mean(n).item<double>(), doctest::Approx(2).epsilon(0.01));
     CHECK_EQ(var(n).item<double>(), doctest::Approx(0.25).epsilon(0.02));
     CHECK_EQ(mean(pow((n - 2.0) / 0.5, 4.0)).item<double>(), doctest::Approx(3).epsilon(0.05));  // kurtosis
-    CHECK_GT(sum(abs(u - uniform({100000}, {.seed = 7, .low = -1, .high = 3, .dtype = place.real}, place.device))).item<double>(), 1000);
-    CHECK_GT(sum(abs(u - uniform({100000}, {.seed = 5, .offset = 1, .low = -1, .high = 3, .dtype = place.real}, place.device))).item<double>(), 1000);
-    const std::vector<std::int32_t> dice = uniform({6000}, {.seed = 1, .low = -3, .high = 3, .dtype = DType::i32}, place.device).read<std::int32_t>().get();
-    for (std::int32_t face = -3; face < 3; ++face) CHECK_EQ(std::count(dice.begin(), dice.end(), face), doctest::Approx(1000).epsilon(0.1));
+    CHECK_GT(sum(abs(u - uniform({100000}, {.seed = 7, .low = -1, .high = 3, .dtype = place.real}, place.device))).item<double>(),
+             1000);
+    CHECK_GT(sum(abs(u - uniform({100000}, {.seed = 5, .offset = 1, .low = -1, .high = 3, .dtype = place.real}, place.device)))
+                 .item<double>(),
+             1000);
+    const std::vector<std::int32_t> dice =
+        uniform({6000}, {.seed = 1, .low = -3, .high = 3, .dtype = DType::i32}, place.device).read<std::int32_t>().get();
+    for (std::int32_t face = -3; face < 3; ++face)
+      CHECK_EQ(std::count(dice.begin(), dice.end(), face), doctest::Approx(1000).epsilon(0.1));
     CHECK(uniform({0}, {}, place.device).read<float>().get().empty());
   }
 }
@@ -115,7 +123,9 @@ TEST_CASE("a new seed or value needs no new kernel") {
 
 TEST_CASE("tensors print like NumPy") {
   const Device cpu = Device::cpu();
-  const auto reals = [&](const std::vector<float>& values, const Shape& shape) { return to_string(tensor<float>(values, shape, cpu)); };
+  const auto reals = [&](const std::vector<float>& values, const Shape& shape) {
+    return to_string(tensor<float>(values, shape, cpu));
+  };
   CHECK_EQ(reals({1, 2, 3, 4}, {2, 2}), "[[1. 2.]\n [3. 4.]]");
   CHECK_EQ(reals({1, 2.5f, -0.125f}, {3}), "[ 1.     2.5   -0.125]");
   CHECK_EQ(reals({0.1f, 0.2f}, {2}), "[0.1 0.2]");
@@ -132,7 +142,8 @@ TEST_CASE("tensors print like NumPy") {
   CHECK_EQ(to_string(arange(2000, DType::i32, cpu)), "[   0    1    2 ... 1997 1998 1999]");
   CHECK_EQ(to_string(arange(30, DType::i32, cpu)),
            "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n 24 25 26 27 28 29]");
-  CHECK_EQ(to_string(reshape(arange(2500, DType::i32, cpu), {50, 50})),
-           "[[   0    1    2 ...   47   48   49]\n [  50   51   52 ...   97   98   99]\n [ 100  101  102 ...  147  148  149]\n ...\n"
-           " [2350 2351 2352 ... 2397 2398 2399]\n [2400 2401 2402 ... 2447 2448 2449]\n [2450 2451 2452 ... 2497 2498 2499]]");
+  CHECK_EQ(
+      to_string(reshape(arange(2500, DType::i32, cpu), {50, 50})),
+      "[[   0    1    2 ...   47   48   49]\n [  50   51   52 ...   97   98   99]\n [ 100  101  102 ...  147  148  149]\n ...\n"
+      " [2350 2351 2352 ... 2397 2398 2399]\n [2400 2401 2402 ... 2447 2448 2449]\n [2450 2451 2452 ... 2497 2498 2499]]");
 }

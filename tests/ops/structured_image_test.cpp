@@ -13,7 +13,9 @@ using Tensors = std::vector<Tensor>;
 /// Images are written down as nchw; for nhwc the axes are moved.
 static Array to_layout(const Array& nchw, ImageLayout layout) {
   if (layout == ImageLayout::nchw) return nchw;
-  return make({nchw.shape[0], nchw.shape[2], nchw.shape[3], nchw.shape[1]}, [&](const Index& i) { return nchw.at({i[0], i[3], i[1], i[2]}); });
+  return make({nchw.shape[0], nchw.shape[2], nchw.shape[3], nchw.shape[1]}, [&](const Index& i) {
+    return nchw.at({i[0], i[3], i[1], i[2]});
+  });
 }
 /// Weights as [o, c, kh, kw]; for nhwc [kh, kw, c, o].
 static Array weight_to_layout(const Array& w, ImageLayout layout) {
@@ -33,7 +35,8 @@ static Array convolved(const Array& x, const Array& w, const Conv2dOptions& o) {
     for (std::int64_t c = 0; c < w.shape[1]; ++c)
       for (std::int64_t ky = 0; ky < w.shape[2]; ++ky)
         for (std::int64_t kx = 0; kx < w.shape[3]; ++kx)
-          total += w.at({i[1], c, ky, kx}) * pixel(x, i[0], i[1] / group_out * w.shape[1] + c, i[2] * o.stride[0] - o.padding[0] + ky * o.dilation[0],
+          total += w.at({i[1], c, ky, kx}) * pixel(x, i[0], i[1] / group_out * w.shape[1] + c,
+                                                   i[2] * o.stride[0] - o.padding[0] + ky * o.dilation[0],
                                                    i[3] * o.stride[1] - o.padding[1] + kx * o.dilation[1]);
     return total;
   });
@@ -80,9 +83,12 @@ TEST_CASE("conv_transpose2d is the transpose of conv2d") {
       for (std::size_t j = 0; j < y.values.size(); ++j) total += image.values[j] * y.values[j];
       return total;
     });
-    const ConvTranspose2dOptions options{.stride = {2, 2}, .padding = {1, 1}, .output_padding = {1, 1}, .groups = 2, .layout = layout};
-    check({"conv_transpose2d", {to_layout(y, layout), weight_to_layout(w, layout)},
-           [=](const Tensors& t) { return conv_transpose2d(t[0], t[1], options); }, to_layout(expected, layout)});
+    const ConvTranspose2dOptions options{
+        .stride = {2, 2}, .padding = {1, 1}, .output_padding = {1, 1}, .groups = 2, .layout = layout};
+    check({"conv_transpose2d",
+           {to_layout(y, layout), weight_to_layout(w, layout)},
+           [=](const Tensors& t) { return conv_transpose2d(t[0], t[1], options); },
+           to_layout(expected, layout)});
   }
 }
 
@@ -94,8 +100,11 @@ TEST_CASE("conv2d takes elementwise work along") {
       double& value = expected.at({0, c, p / 4, p % 4});
       value = std::tanh(value + b.at({c}));
     }
-  check({"conv2d, bias and tanh", {to_layout(x, ImageLayout::nhwc), weight_to_layout(w, ImageLayout::nhwc), b},
-         [](const Tensors& t) { return tanh(conv2d(t[0], t[1], {.padding = {1, 1}, .layout = ImageLayout::nhwc}) + t[2]); },
+  check({"conv2d, bias and tanh",
+         {to_layout(x, ImageLayout::nhwc), weight_to_layout(w, ImageLayout::nhwc), b},
+         [](const Tensors& t) {
+           return tanh(conv2d(t[0], t[1], {.padding = {1, 1}, .layout = ImageLayout::nhwc}) + t[2]);
+         },
          to_layout(expected, ImageLayout::nhwc)});
 }
 
@@ -127,8 +136,14 @@ TEST_CASE("pooling with stride and padding, in both layouts") {
   for (Pool2dOptions options : rows)
     for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
       options.layout = layout;
-      check({"max_pool2d", {to_layout(x, layout)}, [=](const Tensors& t) { return max_pool2d(t[0], options); }, to_layout(pooled(x, options, true), layout)});
-      check({"avg_pool2d", {to_layout(x, layout)}, [=](const Tensors& t) { return avg_pool2d(t[0], options); }, to_layout(pooled(x, options, false), layout)});
+      check({"max_pool2d",
+             {to_layout(x, layout)},
+             [=](const Tensors& t) { return max_pool2d(t[0], options); },
+             to_layout(pooled(x, options, true), layout)});
+      check({"avg_pool2d",
+             {to_layout(x, layout)},
+             [=](const Tensors& t) { return avg_pool2d(t[0], options); },
+             to_layout(pooled(x, options, false), layout)});
     }
 }
 
@@ -140,7 +155,8 @@ TEST_CASE("of equal pixels the first takes the gradient of max_pool2d; NaN wins"
     const Array with_nan{{1, 1, 2, 2}, {1, NAN, 3, 2}};
     CHECK(std::isnan(max_pool2d(upload(with_nan, place)).item<float>()));
     const Tensor whole = tensor<std::int32_t>(std::vector<std::int32_t>{-5, -7, -6, -9}, {1, 1, 2, 2}, place.device);
-    CHECK_EQ(max_pool2d(whole, {.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}}).read<std::int32_t>().get(), std::vector<std::int32_t>{-5, -7, -6, -9});
+    CHECK_EQ(max_pool2d(whole, {.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}}).read<std::int32_t>().get(),
+             std::vector<std::int32_t>{-5, -7, -6, -9});
   }
 }
 
@@ -164,10 +180,21 @@ TEST_CASE("upsampling to any size, in both layouts") {
   for (const Pair& size : {Pair{6, 8}, Pair{7, 5}, Pair{2, 3}, Pair{3, 9}, Pair{1, 1}})
     for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
       const UpsampleOptions options{.size = size, .layout = layout};
-      check({"upsample_nearest", {to_layout(x, layout)}, [=](const Tensors& t) { return upsample_nearest(t[0], options); }, to_layout(resized(x, size, false), layout)});
-      check({"upsample_bilinear", {to_layout(x, layout)}, [=](const Tensors& t) { return upsample_bilinear(t[0], options); }, to_layout(resized(x, size, true), layout)});
+      check({"upsample_nearest",
+             {to_layout(x, layout)},
+             [=](const Tensors& t) { return upsample_nearest(t[0], options); },
+             to_layout(resized(x, size, false), layout)});
+      check({"upsample_bilinear",
+             {to_layout(x, layout)},
+             [=](const Tensors& t) { return upsample_bilinear(t[0], options); },
+             to_layout(resized(x, size, true), layout)});
     }
-  check({"upsample by a scale", {x}, [](const Tensors& t) { return upsample_nearest(t[0], {.scale = {3, 2}}); }, resized(x, {9, 8}, false)});
+  check({"upsample by a scale",
+         {x},
+         [](const Tensors& t) {
+           return upsample_nearest(t[0], {.scale = {3, 2}});
+         },
+         resized(x, {9, 8}, false)});
 }
 
 TEST_CASE("depth_to_space and space_to_depth are TensorFlow's and ONNX's") {
@@ -180,8 +207,14 @@ TEST_CASE("depth_to_space and space_to_depth are TensorFlow's and ONNX's") {
         const std::int64_t channel = order == DepthOrder::depth_column_row ? block * 2 + i[1] : i[1] * 4 + block;
         return x.at({i[0], channel, i[2] / 2, i[3] / 2});
       });
-      check({"depth_to_space", {to_layout(x, layout)}, [=](const Tensors& t) { return depth_to_space(t[0], 2, options); }, to_layout(space, layout)});
-      check({"space_to_depth", {to_layout(space, layout)}, [=](const Tensors& t) { return space_to_depth(t[0], 2, options); }, to_layout(x, layout)});
+      check({"depth_to_space",
+             {to_layout(x, layout)},
+             [=](const Tensors& t) { return depth_to_space(t[0], 2, options); },
+             to_layout(space, layout)});
+      check({"space_to_depth",
+             {to_layout(space, layout)},
+             [=](const Tensors& t) { return space_to_depth(t[0], 2, options); },
+             to_layout(x, layout)});
     }
 }
 
@@ -190,7 +223,9 @@ TEST_CASE("images without elements") {
     INFO(place.name);
     const Tensor none = zeros({0, 2, 4, 4}, place.real, place.device);
     CHECK_EQ(to_string(conv2d(none, zeros({3, 2, 3, 3}, place.real, place.device)).shape()), "[0, 3, 2, 2]");
-    CHECK_EQ(conv2d(zeros({1, 0, 4, 4}, place.real, place.device), zeros({1, 0, 3, 3}, place.real, place.device)).read<float>().get(), std::vector<float>(4, 0));
+    CHECK_EQ(
+        conv2d(zeros({1, 0, 4, 4}, place.real, place.device), zeros({1, 0, 3, 3}, place.real, place.device)).read<float>().get(),
+        std::vector<float>(4, 0));
     CHECK_EQ(to_string(max_pool2d(none).shape()), "[0, 2, 2, 2]");
     CHECK_EQ(to_string(upsample_nearest(none).shape()), "[0, 2, 8, 8]");
     CHECK_EQ(to_string(depth_to_space(zeros({0, 4, 2, 2}, place.real, place.device), 2).shape()), "[0, 1, 4, 4]");

@@ -57,7 +57,9 @@ const std::vector<Place>& places() {
   return *all;
 }
 
-Tensor upload(const Array& array, const Place& place) { return hearth::tensor(array.values, array.shape, Device::cpu()).astype(place.real).to(place.device); }
+Tensor upload(const Array& array, const Place& place) {
+  return hearth::tensor(array.values, array.shape, Device::cpu()).astype(place.real).to(place.device);
+}
 
 Tensor upload_strided(const Array& array, const Place& place) {
   const int rank = array.shape.rank();
@@ -102,9 +104,7 @@ void check_equal(const Tensor& tensor, const Array& expected, const std::string&
 }
 
 /// Sum of the elements weighted with fixed numbers, so that every element has a gradient of its own.
-static Tensor weighted(const Tensor& x, const Place& place) {
-  return hearth::sum(x * upload(sample(x.shape(), 7), place));
-}
+static Tensor weighted(const Tensor& x, const Place& place) { return hearth::sum(x * upload(sample(x.shape(), 7), place)); }
 
 /// Gradients of the weighted sum of `run`, as a function of the inputs that stays differentiable.
 static std::vector<Tensor> gradients(const Function& run, const std::vector<Tensor>& inputs, const Place& place) {
@@ -117,7 +117,8 @@ static std::vector<Tensor> gradients(const Function& run, const std::vector<Tens
 }
 
 /// The gradients of `run` are what differences of its values say; f64.
-static void check_differences(const Function& run, const std::vector<Array>& inputs, const Place& place, const std::string& what) {
+static void check_differences(const Function& run, const std::vector<Array>& inputs, const Place& place,
+                              const std::string& what) {
   const auto value = [&](const std::vector<Array>& at) {
     std::vector<Tensor> tensors;
     for (const Array& array : at) tensors.push_back(upload(array, place));
