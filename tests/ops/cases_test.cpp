@@ -1,51 +1,16 @@
-#include <doctest/doctest.h>
-
-#include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "hearth/ops.hpp"
-#include "hearth/testing.hpp"
-#include "ops/devices.hpp"
+#include "ops/lane_checks.hpp"
 
 /// Small inputs on which libraries of this field went wrong, from public bug reports; each as a test of its whole kind.
+/// Those about memory and order of work are in memory_cases_test.cpp.
 namespace {
 
-using namespace hearth;  // NOLINT
+using namespace hearth;       // NOLINT
+using namespace lane_checks;  // NOLINT
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float lowest = std::numeric_limits<float>::lowest();
-using Floats = std::vector<float>;
-using Ints = std::vector<std::int32_t>;
-
-template <typename F>
-void on_every_device(F test) {
-  for (const devices::Lane& lane : devices::all()) {
-    INFO(lane.name);
-    test(lane.device);
-  }
-}
-
-void check_close(const Floats& got, const Floats& expected, double tolerance) {
-  REQUIRE(got.size() == expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    INFO("element ", i);
-    CHECK(std::abs(double(got[i]) - double(expected[i])) <= tolerance * (1 + std::abs(double(expected[i]))));
-  }
-}
-
-Floats read(const Tensor& x) { return x.read<float>().get(); }
-Tensor floats(const Floats& values, const Device& device) {
-  return tensor(values, {static_cast<std::int64_t>(values.size())}, device);
-}
-Tensor ints(const Ints& values, const Device& device) {
-  return tensor(values, {static_cast<std::int64_t>(values.size())}, device);
-}
-Floats counting(int n) {
-  Floats values(static_cast<std::size_t>(n));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return values;
-}
 
 TEST_CASE("saturating functions reach their limits and never give NaN") {
   on_every_device([](const Device& device) {
