@@ -37,7 +37,7 @@ void Tensor::require_one_element() const {
 }
 
 static graph::Body lower_cast(const graph::Operation& operation) {
-  return {.value = cast(Expr::argument(0, compute_dtype(operation.inputs[0].dtype)), compute_dtype(operation.dtype))};
+  return {.value = cast(Expr::argument(0, compute_dtype(operation.inputs[0].dtype)), operation.dtype)};
 }
 static std::vector<Tensor> gradient_of_cast(const graph::Operation& operation, const Tensor&, const Tensor& gradient, std::span<const bool>) {
   return {gradient.astype(operation.inputs[0].dtype)};

@@ -1,5 +1,6 @@
 #pragma once
 #include <cmath>
+#include <limits>
 
 #include "hearth/op.hpp"
 #include "hearth/ops/native.hpp"
@@ -80,7 +81,8 @@ HEARTH_BINARY_OP(floor_divide){
           if (is_float(a.dtype())) {
             // Through the exact remainder: the floor of a rounded quotient may be one too high.
             Expr near = round((a - ops::remainder(a, b)) / b);
-            Expr far = select(below & (a != 0), -1, 0) + a * 0;  // b infinite; NaN with an infinite a
+            const Expr nan = std::numeric_limits<double>::quiet_NaN();
+            Expr far = select(is_finite(a), select(below & (a != 0), -1, 0), nan);  // of an infinite b
             return select(b == 0, a / b, select(is_inf(b), far, near));
           }
           if (!is_signed(a.dtype())) return a / b;

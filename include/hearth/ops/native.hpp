@@ -215,7 +215,8 @@ inline constexpr const char* wgsl_pow = R"(fn hearth_pow(a: f32, b: f32) -> f32 
     let l = select(log2(x), near, abs(x - 1.0) < 0.4);
     y = select(exp2(b * l), 1.0, x == 1.0);
     if (x == 0.0) { y = select(0.0, 1.0 / x, b < 0.0); }
-    if (a < 0.0) { y = select(bitcast<f32>(bitcast<u32>(l) | 0x7fc00000u), select(y, -y, odd), whole); }
+    if ((bitcast<u32>(a) & 0x80000000u) != 0u) { y = select(y, -y, odd); }
+    if (a < 0.0 && x <= 3.4028234e38 && !whole) { y = bitcast<f32>(bitcast<u32>(l) | 0x7fc00000u); }
   }
   let a_nan = (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u;
   let b_nan = (bitcast<u32>(b) & 0x7fffffffu) > 0x7f800000u;
