@@ -48,9 +48,10 @@ class Client {
   [[nodiscard]] Expected<void> launch(const std::shared_ptr<const ir::Kernel>& kernel, std::span<const Handle> bindings,
                                       std::span<const std::uint32_t> parameters) const;
   /// Flushes, then reads; any number of reads may be in flight.
-  [[nodiscard]] Future<std::vector<std::byte>> read(const Handle& from, std::uint64_t offset_bytes, std::uint64_t size_bytes) const;
-  /// Pushes recorded launches; for SyncType::wait also waits. Tensor work that is still fused above is not seen here: use Device::sync.
-  /// Throws the Error of what failed.
+  [[nodiscard]] Future<std::vector<std::byte>> read(const Handle& from, std::uint64_t offset_bytes,
+                                                    std::uint64_t size_bytes) const;
+  /// Pushes recorded launches; for SyncType::wait also waits. Tensor work that is still fused above is not seen here: use
+  /// Device::sync. Throws the Error of what failed.
   void sync(SyncType type) const;
   [[nodiscard]] Future<void> sync_async() const;
   /// The raw buffer of a handle, flushed. Throws Error.

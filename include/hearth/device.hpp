@@ -63,9 +63,15 @@ struct Statistics {
 
   friend bool operator==(const Statistics&, const Statistics&) = default;
   friend Statistics operator-(const Statistics& a, const Statistics& b) noexcept {
-    return {a.submits - b.submits,       a.waits - b.waits,           a.dispatches - b.dispatches,
-            a.passes - b.passes,         a.bytes_written - b.bytes_written, a.bytes_read - b.bytes_read,
-            a.pipelines - b.pipelines,   a.bind_groups - b.bind_groups,     a.allocations - b.allocations};
+    return {a.submits - b.submits,
+            a.waits - b.waits,
+            a.dispatches - b.dispatches,
+            a.passes - b.passes,
+            a.bytes_written - b.bytes_written,
+            a.bytes_read - b.bytes_read,
+            a.pipelines - b.pipelines,
+            a.bind_groups - b.bind_groups,
+            a.allocations - b.allocations};
   }
 };
 

@@ -28,7 +28,9 @@ inline constexpr int dtype_count = 8;
 }
 [[nodiscard]] constexpr bool is_float(DType dtype) noexcept { return dtype >= DType::f16; }
 [[nodiscard]] constexpr bool is_integer(DType dtype) noexcept { return dtype != DType::boolean && dtype < DType::f16; }
-[[nodiscard]] constexpr bool is_signed(DType dtype) noexcept { return is_float(dtype) || dtype == DType::i8 || dtype == DType::i32; }
+[[nodiscard]] constexpr bool is_signed(DType dtype) noexcept {
+  return is_float(dtype) || dtype == DType::i8 || dtype == DType::i32;
+}
 
 /// What a kernel computes with for elements stored as `dtype`: f16 -> f32, i8 -> i32, u8 -> u32, else itself.
 [[nodiscard]] constexpr DType compute_dtype(DType dtype) noexcept {
@@ -54,14 +56,25 @@ struct Half {
 
 /// The DType of a host type: float, double, int32_t, uint32_t, int8_t, uint8_t, bool, Half.
 template <typename T>
-inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "no DType for this host type"); return DType::f32; }();
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<std::int32_t> = DType::i32;
-template <> inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
-template <> inline constexpr DType dtype_of<std::int8_t> = DType::i8;
-template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
-template <> inline constexpr DType dtype_of<bool> = DType::boolean;
-template <> inline constexpr DType dtype_of<Half> = DType::f16;
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(T) == 0, "no DType for this host type");
+  return DType::f32;
+}();
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
+template <>
+inline constexpr DType dtype_of<std::int8_t> = DType::i8;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+template <>
+inline constexpr DType dtype_of<Half> = DType::f16;
 
 }  // namespace hearth

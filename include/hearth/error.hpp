@@ -10,20 +10,20 @@
 namespace hearth {
 
 enum class ErrorCode : unsigned char {
-  invalid_argument,   ///< a value that the operation does not take
-  shape_mismatch,     ///< shapes that do not fit each other
-  dtype_mismatch,     ///< dtypes that do not fit the operation
-  unsupported,        ///< the device lacks a feature or a limit
-  wrong_thread,       ///< a device or tensor used from a thread that does not own it
-  wrong_device,       ///< tensors of different devices in one operation
-  would_block,        ///< waiting where the platform forbids it
-  not_submitted,      ///< a result of an encoder that the app has not submitted yet
-  out_of_memory,      ///< the device or the cap of RuntimeOptions has no room
-  device_lost,        ///< the device was lost or destroyed
-  no_adapter,         ///< no adapter fits the request
-  compilation,        ///< a shader or kernel that does not compile
-  validation,         ///< WebGPU refused a command
-  io,                 ///< a file that cannot be read, written or understood
+  invalid_argument,  ///< a value that the operation does not take
+  shape_mismatch,    ///< shapes that do not fit each other
+  dtype_mismatch,    ///< dtypes that do not fit the operation
+  unsupported,       ///< the device lacks a feature or a limit
+  wrong_thread,      ///< a device or tensor used from a thread that does not own it
+  wrong_device,      ///< tensors of different devices in one operation
+  would_block,       ///< waiting where the platform forbids it
+  not_submitted,     ///< a result of an encoder that the app has not submitted yet
+  out_of_memory,     ///< the device or the cap of RuntimeOptions has no room
+  device_lost,       ///< the device was lost or destroyed
+  no_adapter,        ///< no adapter fits the request
+  compilation,       ///< a shader or kernel that does not compile
+  validation,        ///< WebGPU refused a command
+  io,                ///< a file that cannot be read, written or understood
 };
 
 /// Name of a code, as in "shape_mismatch".
@@ -51,7 +51,7 @@ class Error : public std::runtime_error {
 template <typename T>
 class [[nodiscard]] Expected {
  public:
-  Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}             // NOLINT: values mix freely
+  Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT: values mix freely
   Expected(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT
   explicit operator bool() const noexcept { return state_.index() == 0; }
   [[nodiscard]] const Failure& error() const { return std::get<1>(state_); }

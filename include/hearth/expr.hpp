@@ -21,11 +21,11 @@ struct BinaryOp;
 class Expr {
  public:
   Expr() = default;
-  Expr(double literal);  // NOLINT: literals mix freely
+  Expr(double literal);                           // NOLINT: literals mix freely
   Expr(float literal) : Expr(double(literal)) {}  // NOLINT
-  Expr(int literal);     // NOLINT
-  Expr(bool) = delete;   // a comparison of expressions is an Expr already
-  Expr(std::uint32_t literal);  // NOLINT: a u32, not weak
+  Expr(int literal);                              // NOLINT
+  Expr(bool) = delete;                            // a comparison of expressions is an Expr already
+  Expr(std::uint32_t literal);                    // NOLINT: a u32, not weak
   explicit Expr(Ref<ir::Node> node) : node_(std::move(node)) {}
 
   /// A typed constant.

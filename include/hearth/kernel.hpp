@@ -38,7 +38,8 @@ class Kernel {
   [[nodiscard]] static Future<Kernel> create(const Device& device, KernelDescriptor descriptor);
   /// An elementwise kernel from an expression over its inputs; works on every device and has its gradient by differentiation.
   /// e.g. Kernel::from_expression("scale_add", 2, [](std::span<const Expr> x) { return x[0] * 2 + x[1]; })
-  [[nodiscard]] static Kernel from_expression(std::string label, int input_count, std::function<Expr(std::span<const Expr>)> body);
+  [[nodiscard]] static Kernel from_expression(std::string label, int input_count,
+                                              std::function<Expr(std::span<const Expr>)> body);
 
   /// Declares the gradient: given inputs, outputs and the outputs' gradients, one tensor an input (a null Tensor: none).
   using Gradient = std::function<std::vector<Tensor>(std::span<const Tensor> inputs, std::span<const Tensor> outputs,

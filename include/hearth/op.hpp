@@ -34,11 +34,11 @@ struct Interval {
 
 /// Which inputs an op takes and what it gives.
 enum class OpDTypes : unsigned char {
-  floats,       ///< f16, f32, f64; integers and booleans are promoted to f32
-  numbers,      ///< floats and integers, result of the same dtype
-  all,          ///< and booleans
-  integers,     ///< integers and booleans only
-  predicate,    ///< numbers and booleans; the result is boolean
+  floats,           ///< f16, f32, f64; integers and booleans are promoted to f32
+  numbers,          ///< floats and integers, result of the same dtype
+  all,              ///< and booleans
+  integers,         ///< integers and booleans only
+  predicate,        ///< numbers and booleans; the result is boolean
   float_predicate,  ///< floats; the result is boolean
 };
 
@@ -85,7 +85,7 @@ enum class Combine : unsigned char { sum, prod, max, min };
 struct ReduceSpec {
   const char* summary;
   Combine combine;
-  Expr (*before)(Expr x) = nullptr;              ///< applied to each element first
+  Expr (*before)(Expr x) = nullptr;                 ///< applied to each element first
   Expr (*after)(Expr total, Expr count) = nullptr;  ///< applied to the result; count: reduced elements
   /// Gradient of the input element: x the input, y the result, both broadcast, count as above; times the incoming gradient.
   Expr (*grad)(Expr x, Expr y, Expr count) = nullptr;
@@ -140,35 +140,35 @@ OpRegistry& mutable_registry();
 
 // A block defines the specification ops::id and the functions id(Expr) and id(Tensor): functions, not objects, so that they
 // overload with <cmath> and are found by argument. Use inside a namespace that sees hearth's names; includes hearth/tensor.hpp.
-#define HEARTH_UNARY_OP(id)                                                                          \
-  namespace ops {                                                                                    \
-  extern inline const ::hearth::UnaryOp id;                                                          \
-  }                                                                                                  \
-  inline ::hearth::Expr id(::hearth::Expr x) { return ops::id(x); }                                  \
+#define HEARTH_UNARY_OP(id)                                                                                   \
+  namespace ops {                                                                                             \
+  extern inline const ::hearth::UnaryOp id;                                                                   \
+  }                                                                                                           \
+  inline ::hearth::Expr id(::hearth::Expr x) { return ops::id(x); }                                           \
   [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& x) { return ::hearth::apply(ops::id, x); } \
-  HEARTH_REGISTER_(id)                                                                               \
+  HEARTH_REGISTER_(id)                                                                                        \
   inline constexpr ::hearth::UnaryOp ops::id = ::hearth::OpName{#id} | ::hearth::UnarySpec
 
-#define HEARTH_BINARY_OP(id)                                                                              \
-  namespace ops {                                                                                         \
-  extern inline const ::hearth::BinaryOp id;                                                              \
-  }                                                                                                       \
-  inline ::hearth::Expr id(::hearth::Expr a, ::hearth::Expr b) { return ops::id(a, b); }                  \
-  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, const ::hearth::Tensor& b) {        \
-    return ::hearth::apply(ops::id, a, b);                                                                \
-  }                                                                                                       \
+#define HEARTH_BINARY_OP(id)                                                                                               \
+  namespace ops {                                                                                                          \
+  extern inline const ::hearth::BinaryOp id;                                                                               \
+  }                                                                                                                        \
+  inline ::hearth::Expr id(::hearth::Expr a, ::hearth::Expr b) { return ops::id(a, b); }                                   \
+  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, const ::hearth::Tensor& b) {                         \
+    return ::hearth::apply(ops::id, a, b);                                                                                 \
+  }                                                                                                                        \
   [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, double b) { return ::hearth::apply(ops::id, a, b); } \
   [[nodiscard]] inline ::hearth::Tensor id(double a, const ::hearth::Tensor& b) { return ::hearth::apply(ops::id, a, b); } \
-  HEARTH_REGISTER_(id)                                                                                    \
+  HEARTH_REGISTER_(id)                                                                                                     \
   inline constexpr ::hearth::BinaryOp ops::id = ::hearth::OpName{#id} | ::hearth::BinarySpec
 
-#define HEARTH_REDUCE_OP(id)                                                                                   \
-  namespace ops {                                                                                              \
-  extern inline const ::hearth::ReduceOp id;                                                                   \
-  }                                                                                                            \
-  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& x, const ::hearth::Axes& axes = {},         \
-                                           ::hearth::ReduceOptions options = {}) {                             \
-    return ::hearth::apply(ops::id, x, axes, options);                                                         \
-  }                                                                                                            \
-  HEARTH_REGISTER_(id)                                                                                         \
+#define HEARTH_REDUCE_OP(id)                                                                           \
+  namespace ops {                                                                                      \
+  extern inline const ::hearth::ReduceOp id;                                                           \
+  }                                                                                                    \
+  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& x, const ::hearth::Axes& axes = {}, \
+                                           ::hearth::ReduceOptions options = {}) {                     \
+    return ::hearth::apply(ops::id, x, axes, options);                                                 \
+  }                                                                                                    \
+  HEARTH_REGISTER_(id)                                                                                 \
   inline constexpr ::hearth::ReduceOp ops::id = ::hearth::OpName{#id} | ::hearth::ReduceSpec

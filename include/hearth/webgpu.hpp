@@ -21,7 +21,8 @@ struct ExistingDevice {
 };
 
 /// A Hearth device on the app's device and queue. The same WGPUDevice with equal options gives the same Device; with other
-/// options it throws Error(invalid_argument). Throws Error(unsupported) naming the limit when a default WebGPU device offers more.
+/// options it throws Error(invalid_argument). Throws Error(unsupported) naming the limit when a default WebGPU device offers
+/// more.
 [[nodiscard]] Device init_existing_device(const ExistingDevice& existing, const RuntimeOptions& options = {});
 
 /// Part of a buffer, in bytes; offset and size are multiples of 4. size 0: to the end.
@@ -56,8 +57,8 @@ struct ResourceOptions {
 /// between record and flush. Throws Error(invalid_argument) when the range does not fit or is not aligned.
 [[nodiscard]] Tensor import_buffer(const Device& device, const BufferRange& range, const Shape& shape, DType dtype);
 
-/// The app's 2D texture (usage TextureBinding; formats 8-bit unorm with 1, 2 or 4 channels, 16- and 32-bit float) as f32 [height, width, 4].
-/// Missing channels read as 0, alpha as 1.
+/// The app's 2D texture (usage TextureBinding; formats 8-bit unorm with 1, 2 or 4 channels, 16- and 32-bit float) as f32 [height,
+/// width, 4]. Missing channels read as 0, alpha as 1.
 [[nodiscard]] Tensor import_texture(const Device& device, WGPUTexture texture);
 
 /// Writes f32 [height, width, 3|4] into the app's texture (usage CopyDst, format rgba8unorm or rgba32float), on the queue.

@@ -72,7 +72,8 @@ std::vector<std::pair<Ref<Tape>, Tensor>> backward(const Tensor& output, const T
       }
       const DType dtype = compute_dtype(parts[i].dtype());
       const Operand operands[] = {place->second, parts[i]};
-      place->second = elementwise("accumulate", Expr::argument(0, dtype) + Expr::argument(1, dtype), operands, parts[i].shape(), parts[i].dtype());
+      place->second = elementwise("accumulate", Expr::argument(0, dtype) + Expr::argument(1, dtype), operands, parts[i].shape(),
+                                  parts[i].dtype());
     }
   }
   return leaves;

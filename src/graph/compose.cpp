@@ -11,7 +11,9 @@ namespace hearth::graph {
 void Group::wire() {
   // A product's operands come first.
   if (core >= 0) {
-    const ir::Form form = members[static_cast<std::size_t>(core)]->operation.definition->lower(members[static_cast<std::size_t>(core)]->operation).form;
+    const ir::Form form = members[static_cast<std::size_t>(core)]
+                              ->operation.definition->lower(members[static_cast<std::size_t>(core)]->operation)
+                              .form;
     if (form == ir::Form::matmul || form == ir::Form::conv2d) {
       const auto& operands = members[static_cast<std::size_t>(core)]->operation.inputs;
       std::vector<Operand> ordered{operands[0]};
@@ -43,7 +45,8 @@ void Group::add_to(Key& key) const {
     for (int wire : wires[m]) key.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(wire)));
   }
   for (const Operand& leaf : leaves) {
-    key.add(static_cast<std::uint64_t>(leaf.is_number()) << 8 | static_cast<std::uint64_t>(leaf.is_number() ? leaf.dtype : leaf.node->dtype));
+    key.add(static_cast<std::uint64_t>(leaf.is_number()) << 8 |
+            static_cast<std::uint64_t>(leaf.is_number() ? leaf.dtype : leaf.node->dtype));
     if (!leaf.is_number()) key.add(leaf.node->shape);
   }
 }
@@ -76,8 +79,7 @@ class Composer {
     shift_ = 1;
     values_.clear();
     Expr total = Expr::argument(0, accumulator(core));
-    if (bodies_[core].epilogue)
-      total = bodies_[core].epilogue;  // of argument(0) alone
+    if (bodies_[core].epilogue) total = bodies_[core].epilogue;  // of argument(0) alone
     if (core == 0) {
       out.epilogue = bodies_[core].epilogue;
       return out;
@@ -137,7 +139,8 @@ class Composer {
           return operand(wire, inner, false);
         }
         case ir::Op::load:
-          return operand(group_.wires[m][static_cast<std::size_t>(node.index)], Coordinates(operands.begin(), operands.end()), false);
+          return operand(group_.wires[m][static_cast<std::size_t>(node.index)], Coordinates(operands.begin(), operands.end()),
+                         false);
         case ir::Op::coordinate:
           if (node.index == ir::flat_coordinate) return own ? Expr{} : flat_index(at, row_major_strides(shape));
           // Reduced axes follow the output's: only the core has them.

@@ -11,7 +11,7 @@ struct Group {
   std::vector<Node*> members;   ///< the root first, every member after its consumers
   std::vector<Operand> leaves;  ///< what they read from memory, then (after `wire`) their numbers
   std::size_t numbers = 0;
-  int core = -1;                ///< the member that is no map: a reduction, a product, a convolution
+  int core = -1;  ///< the member that is no map: a reduction, a product, a convolution
   /// For every member its operands in order: >= 0 a member, else leaf -1 - k.
   std::vector<std::vector<int>> wires;
 

@@ -43,8 +43,8 @@ void Eager::check_usable(const Operation& operation, const Node& input) const {
   const runtime::Allocation& memory = *input.memory;
   if (memory.scope != 0 && memory.scope != scope)
     throw Error(ErrorCode::not_submitted,
-                fmt::format("{}: an input of shape {} belongs to an encoder that the app has not submitted yet.", operation.name(),
-                            to_string(input.shape)));
+                fmt::format("{}: an input of shape {} belongs to an encoder that the app has not submitted yet.",
+                            operation.name(), to_string(input.shape)));
   if (memory.failure) throw Error(*memory.failure);
 }
 
@@ -86,9 +86,9 @@ void Eager::run(const Operation& operation, Node& output) {
 
   const std::uint64_t bytes = output.bytes();
   if (bytes > context_.info().max_binding_bytes)
-    throw Error(ErrorCode::unsupported, fmt::format("{}: the result {} of {} takes {} bytes, and the device binds at most {}.",
-                                                    operation.name(), to_string(operation.shape), to_string(operation.dtype), bytes,
-                                                    context_.info().max_binding_bytes));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: the result {} of {} takes {} bytes, and the device binds at most {}.", operation.name(),
+                            to_string(operation.shape), to_string(operation.dtype), bytes, context_.info().max_binding_bytes));
 
   std::array<std::uint32_t, 64> words;
   std::size_t word_count = 0;

@@ -24,8 +24,9 @@ static void check(const Operation& operation, const Context& context) {
   std::int64_t elements = 1;
   for (std::int64_t dim : operation.shape) {
     if (dim != 0 && elements > std::numeric_limits<std::int32_t>::max() / dim)
-      throw Error(ErrorCode::unsupported, fmt::format("{}: the result {} has more than 2147483647 elements, the limit of a tensor.",
-                                                      operation.name(), to_string(operation.shape)));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: the result {} has more than 2147483647 elements, the limit of a tensor.", operation.name(),
+                              to_string(operation.shape)));
     elements *= dim;
   }
 }
@@ -37,10 +38,12 @@ Tensor execute(Operation operation, const Device& device) {
     Context* own = input.node->context.get();
     if (!context) context = own;
     if (own != context)
-      throw Error(ErrorCode::wrong_device, fmt::format("{}: the tensors are on different devices ({} and {}); move one with to(device).",
-                                                       operation.name(), context->info().name, own->info().name));
+      throw Error(ErrorCode::wrong_device,
+                  fmt::format("{}: the tensors are on different devices ({} and {}); move one with to(device).", operation.name(),
+                              context->info().name, own->info().name));
   }
-  if (!context) throw Error(ErrorCode::invalid_argument, fmt::format("{}: needs a device or a tensor that is not null.", operation.name()));
+  if (!context)
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}: needs a device or a tensor that is not null.", operation.name()));
   const Ref<Context> keep(context);
   check(operation, *context);
   const Context::Guard guard(*context);
@@ -69,7 +72,8 @@ static std::vector<Tensor> gradient_of_expression(const Operation& operation, co
   return parts;
 }
 
-static constexpr Definition expression_definition{.name = "elementwise", .lower = lower_expression, .gradient = gradient_of_expression};
+static constexpr Definition expression_definition{
+    .name = "elementwise", .lower = lower_expression, .gradient = gradient_of_expression};
 
 Tensor elementwise(const char* name, const Expr& value, std::span<const Operand> inputs, const Shape& shape, DType dtype,
                    const Device& device) {
@@ -119,7 +123,8 @@ static Body lower_sum_to(const Operation& operation) {
   return body;
 }
 
-static std::vector<Tensor> gradient_of_sum_to(const Operation& operation, const Tensor&, const Tensor& gradient, std::span<const bool>) {
+static std::vector<Tensor> gradient_of_sum_to(const Operation& operation, const Tensor&, const Tensor& gradient,
+                                              std::span<const bool>) {
   const Node& x = *operation.inputs[0].node;
   const Operand operands[] = {gradient};
   return {elementwise("broadcast", Expr::argument(0, compute_dtype(gradient.dtype())), operands, x.shape, x.dtype)};

@@ -11,8 +11,8 @@ namespace hearth::graph {
 [[nodiscard]] Tensor execute(Operation operation, const Device& device = {});
 
 /// An elementwise operation from an expression over `argument(i)`, inputs broadcast to `shape`; differentiable.
-[[nodiscard]] Tensor elementwise(const char* name, const Expr& value, std::span<const Operand> inputs, const Shape& shape, DType dtype,
-                                 const Device& device = {});
+[[nodiscard]] Tensor elementwise(const char* name, const Expr& value, std::span<const Operand> inputs, const Shape& shape,
+                                 DType dtype, const Device& device = {});
 
 /// Sums `x` over the axes that broadcasting from `shape` added, so that the result has `shape`: the gradient of broadcasting.
 [[nodiscard]] Tensor sum_to(const Tensor& x, const Shape& shape);

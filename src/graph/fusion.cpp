@@ -29,8 +29,9 @@ constexpr Definition fused_definition{.name = "fused", .lower = lower_fused};
 }  // namespace
 
 std::size_t Fusion::TraitsHash::operator()(const TraitsKey& key) const noexcept {
-  return base::hash_combine(base::hash_combine(reinterpret_cast<std::uintptr_t>(key.definition), reinterpret_cast<std::uintptr_t>(key.spec)),
-                            key.extra_hash);
+  return base::hash_combine(
+      base::hash_combine(reinterpret_cast<std::uintptr_t>(key.definition), reinterpret_cast<std::uintptr_t>(key.spec)),
+      key.extra_hash);
 }
 
 const Fusion::Traits& Fusion::traits(const Operation& operation) {
@@ -89,7 +90,7 @@ void Fusion::finish(Node& node, const Node& result) {
 /// One kernel in the making: members in order of creation (the root last), what they load, and how they are wired.
 struct Fusion::Collected : Group {
   int cost = 0;
-  int inputs = 0;  ///< leaves and undecided candidates
+  int inputs = 0;     ///< leaves and undecided candidates
   bool plain = true;  ///< every member so far is elementwise with the root's shape
   std::int64_t iterations = 0;
   std::vector<Node*> candidates;
@@ -127,8 +128,8 @@ bool Fusion::joins(Node& producer, Collected& group, const Node& root) {
   if (group.inputs - 1 + fresh > max_inputs_ || group.numbers + numbers > max_numbers) return false;
 
   const bool free = t.view || (!reads_tensors && t.cost <= cheap_cost);
-  const bool only_here = producer.uses == producer.consumers &&
-                         producer.use_count() == static_cast<std::uint32_t>(producer.consumers);
+  const bool only_here =
+      producer.uses == producer.consumers && producer.use_count() == static_cast<std::uint32_t>(producer.consumers);
   if (!free && !only_here) return false;
   if (t.form != ir::Form::map) {
     // Becomes the core: what comes after it is its epilogue.
@@ -159,7 +160,8 @@ void Fusion::collect(Node& root, Collected& group) {
         node.in_memory = 0;
         ++group.inputs;
         group.candidates.push_back(&node);
-        std::push_heap(group.candidates.begin(), group.candidates.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
+        std::push_heap(group.candidates.begin(), group.candidates.end(),
+                       [](Node* a, Node* b) { return a->sequence < b->sequence; });
       }
       ++node.uses;
       node.in_memory = std::max(node.in_memory, in_memory);
@@ -265,7 +267,8 @@ void Fusion::flush() {
   std::vector<Ref<Node>> wanted;
   wanted.reserve(pending_.size());
   for (Node* node : pending_)
-    if (node->use_count() > static_cast<std::uint32_t>(node->consumers) && node->try_add_ref()) wanted.push_back(Ref<Node>::adopt(node));
+    if (node->use_count() > static_cast<std::uint32_t>(node->consumers) && node->try_add_ref())
+      wanted.push_back(Ref<Node>::adopt(node));
   for (Ref<Node>& node : wanted) {
     try {
       force(*node);

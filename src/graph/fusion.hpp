@@ -31,7 +31,7 @@ class Fusion final : public Executor {
     bool view = false;         ///< moves elements only
     bool elementwise = false;  ///< reads its inputs at the output's own coordinates
     bool reads_once = true;
-    int cost = 0;              ///< nodes of the expression
+    int cost = 0;  ///< nodes of the expression
   };
   struct TraitsKey {
     const Definition* definition;

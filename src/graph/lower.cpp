@@ -45,9 +45,7 @@ std::size_t encode_parameter(double value, DType dtype, std::uint32_t* words) {
   }
 }
 
-static Body lower_copy(const Operation& operation) {
-  return {.value = Expr::argument(0, compute_dtype(operation.dtype))};
-}
+static Body lower_copy(const Operation& operation) { return {.value = Expr::argument(0, compute_dtype(operation.dtype))}; }
 static constexpr Definition copy_definition{.name = "copy", .lower = lower_copy};
 
 Operation copy_of(const Operand& input) {
@@ -66,9 +64,7 @@ Body empty_reduction(const Body& body) {
   switch (body.combine) {
     case Combine::sum: break;
     case Combine::prod: identity = 1; break;
-    case Combine::max:
-      identity = is_float(dtype) ? -INFINITY : dtype == DType::i32 ? -2147483648.0 : 0.0;
-      break;
+    case Combine::max: identity = is_float(dtype) ? -INFINITY : dtype == DType::i32 ? -2147483648.0 : 0.0; break;
     case Combine::min:
       identity = is_float(dtype) ? INFINITY : dtype == DType::i32 ? 2147483647.0 : dtype == DType::u32 ? 4294967295.0 : 1.0;
       break;

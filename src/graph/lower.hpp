@@ -41,8 +41,8 @@ class Lowering {
   [[nodiscard]] int binding(int input);
 
   const Operation& operation_;
-  Shape extent_;     ///< the output without axes of size 1
-  Shape extents_;    ///< extent_ and the reduced axes
+  Shape extent_;            ///< the output without axes of size 1
+  Shape extents_;           ///< extent_ and the reduced axes
   std::vector<Expr> axes_;  ///< coordinates of the operation's axes and the reduced ones in terms of the kernel's
   std::vector<int> binding_inputs_;
   std::vector<Parameter> parameters_;

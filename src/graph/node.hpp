@@ -20,13 +20,13 @@ struct Node final : RefCounted {
   Handle memory;  ///< null while pending, and for tensors without elements
   Shape strides;  ///< in elements
   std::int64_t offset = 0;
-  bool dense = true;       ///< row-major without gaps (the offset may be anything)
+  bool dense = true;        ///< row-major without gaps (the offset may be anything)
   bool handed_out = false;  ///< its buffer was given to the app as this tensor's
 
   bool pending = false;
-  Operation operation;           ///< while pending
-  std::int32_t consumers = 0;    ///< operands of pending operations that are this node
-  std::uint64_t sequence = 0;    ///< creation order within the context
+  Operation operation;         ///< while pending
+  std::int32_t consumers = 0;  ///< operands of pending operations that are this node
+  std::uint64_t sequence = 0;  ///< creation order within the context
   // Scratch of one fusion pass.
   std::int32_t uses = 0;
   std::int32_t member = -1;

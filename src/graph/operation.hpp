@@ -32,12 +32,12 @@ struct Operand {
 struct Body {
   ir::Form form = ir::Form::map;
   Expr value;
-  Shape reduced;                        ///< reduce: sizes of the axes that follow the output's
+  Shape reduced;  ///< reduce: sizes of the axes that follow the output's
   Combine combine = Combine::sum;
-  Expr epilogue;                        ///< reduce: of argument(0) = the total
-  bool view = false;                    ///< a single load and nothing else: no data moves when strides can say it
-  bool reads_once = true;               ///< every input element is read about once: producers may be computed in place
-  ir::Matmul matmul;                    ///< sizes only; strides come from the operands
+  Expr epilogue;           ///< reduce: of argument(0) = the total
+  bool view = false;       ///< a single load and nothing else: no data moves when strides can say it
+  bool reads_once = true;  ///< every input element is read about once: producers may be computed in place
+  ir::Matmul matmul;       ///< sizes only; strides come from the operands
   ir::Conv2d conv2d;
 };
 
@@ -58,7 +58,7 @@ struct Operation {
   DType dtype = DType::f32;
   /// Sizes, axes and flags that `lower` reads; part of the kernel's key.
   std::vector<std::int64_t> attributes;
-  const void* spec = nullptr;  ///< the UnaryOp, BinaryOp or ReduceOp block; part of the key
+  const void* spec = nullptr;         ///< the UnaryOp, BinaryOp or ReduceOp block; part of the key
   std::shared_ptr<const void> extra;  ///< anything else a definition keeps (a user's kernel, an expression)
   std::uint64_t extra_hash = 0;
   const char* label = nullptr;  ///< how kernels and errors call it, when not by the definition's name

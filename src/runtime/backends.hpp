@@ -41,8 +41,8 @@ struct ImportedTexture {
 };
 [[nodiscard]] Expected<ImportedTexture> import_texture(Channel& channel, void* texture);
 /// f32 [height, width, channels] into the app's texture.
-Expected<void> export_texture(Channel& channel, const Handle& from, std::uint32_t width, std::uint32_t height, std::uint32_t channels,
-                              void* texture);
+Expected<void> export_texture(Channel& channel, const Handle& from, std::uint32_t width, std::uint32_t height,
+                              std::uint32_t channels, void* texture);
 Expected<void> copy_to_buffer(Channel& channel, const Handle& from, std::uint64_t from_offset, void* buffer, std::uint64_t offset,
                               std::uint64_t size);
 

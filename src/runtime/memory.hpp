@@ -45,10 +45,11 @@ struct Allocation final : RefCounted {
   std::uint64_t size = 0;      ///< as asked for
   std::uint64_t reserved = 0;  ///< what it takes in the block, a multiple of the alignment
   std::uint64_t scope = 0;     ///< the app's encoder that it belongs to, 0: none
-  std::uint64_t last_use = 0;  ///< the server's submission number that used its memory last, for an allocation before it or for it
-  bool pinned = false;         ///< handed out raw: never moved
+  std::uint64_t last_use =
+      0;                ///< the server's submission number that used its memory last, for an allocation before it or for it
+  bool pinned = false;  ///< handed out raw: never moved
   std::unique_ptr<Failure> failure;  ///< why it has no value
-  Allocation* next = nullptr;  ///< list of the free objects
+  Allocation* next = nullptr;        ///< list of the free objects
 
  protected:
   void destroy() noexcept override;  ///< hands itself to owner->retire
@@ -56,10 +57,10 @@ struct Allocation final : RefCounted {
 
 struct MemoryOptions {
   std::uint64_t alignment = 256;
-  std::uint64_t page_bytes = 8u << 20;       ///< cut to max_buffer_bytes and max_binding_bytes
+  std::uint64_t page_bytes = 8u << 20;  ///< cut to max_buffer_bytes and max_binding_bytes
   std::uint64_t max_buffer_bytes = 268435456;
   std::uint64_t exclusive_from_bytes = 1u << 20;  ///< larger requests get a buffer of their own
-  std::uint64_t limit_bytes = 0;             ///< cap on reserved bytes, 0: none
+  std::uint64_t limit_bytes = 0;                  ///< cap on reserved bytes, 0: none
 };
 
 /// How memory is cut on a device: pages that can be bound whole, slices on its alignment.

@@ -15,10 +15,10 @@ struct Page : Block {
   std::uint64_t bump = 0;
   std::uint32_t live = 0;
   std::uint32_t generation = 0;
-  std::uint64_t freed_at = 0;  ///< exclusive: when it went into the pool
-  std::uint64_t last_use = 0;  ///< Allocation::last_use of what was here, the latest
+  std::uint64_t freed_at = 0;   ///< exclusive: when it went into the pool
+  std::uint64_t last_use = 0;   ///< Allocation::last_use of what was here, the latest
   std::uint64_t start_use = 0;  ///< the same at the start of this generation: of what is cut from `bump` on
-  std::size_t index = 0;       ///< in Pool::pages_
+  std::size_t index = 0;        ///< in Pool::pages_
 };
 
 /// Part of a block that nothing uses.

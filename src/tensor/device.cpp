@@ -84,7 +84,9 @@ Future<Device> init_device_async(const DeviceOptions& options, const RuntimeOpti
   });
 }
 
-Device init_device(const DeviceOptions& options, const RuntimeOptions& runtime) { return init_device_async(options, runtime).get(); }
+Device init_device(const DeviceOptions& options, const RuntimeOptions& runtime) {
+  return init_device_async(options, runtime).get();
+}
 
 }  // namespace webgpu
 

@@ -18,7 +18,8 @@ Device init_existing_device(const ExistingDevice& existing, const RuntimeOptions
                 fmt::format("init_existing_device: the {} is null.", existing.instance ? "device" : "instance"));
   return Device(graph::find_or_make(existing.device, options, [&] {
     return make_ref<Context>(
-        hearth::runtime::open_webgpu({existing.instance, existing.adapter, existing.device, existing.queue}, options).value(), options);
+        hearth::runtime::open_webgpu({existing.instance, existing.adapter, existing.device, existing.queue}, options).value(),
+        options);
   }));
 }
 
@@ -35,7 +36,8 @@ Resource get_resource(const Tensor& tensor, const ResourceOptions& options) {
   const Device device = tensor.device();
   Context& context = *device.context();
   if (tensor.elements() == 0)
-    throw Error(ErrorCode::invalid_argument, fmt::format("get_resource: the tensor {} has no elements.", to_string(tensor.shape())));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("get_resource: the tensor {} has no elements.", to_string(tensor.shape())));
   const Context::Guard guard(context);
   const Handle memory = graph::dense_handle(tensor);
   graph::Node& node = *tensor.node();
@@ -51,8 +53,8 @@ Tensor import_buffer(const Device& device, const BufferRange& range, const Shape
   const std::uint64_t bytes = static_cast<std::uint64_t>(shape.elements()) * size_bytes(dtype);
   const std::uint64_t size = range.size == 0 ? wgpuBufferGetSize(range.buffer) - range.offset : range.size;
   if (bytes == 0 || bytes > size)
-    throw Error(ErrorCode::invalid_argument, fmt::format("import_buffer: {} of {} takes {} bytes, and the range has {}.", to_string(shape),
-                                                         to_string(dtype), bytes, size));
+    throw Error(ErrorCode::invalid_argument, fmt::format("import_buffer: {} of {} takes {} bytes, and the range has {}.",
+                                                         to_string(shape), to_string(dtype), bytes, size));
   Context& context = *device.context();
   const Context::Guard guard(context);
   Handle memory = interop::import_buffer(context.channel(), range.buffer, range.offset, size).value();
@@ -73,8 +75,9 @@ void export_texture(const Tensor& tensor, WGPUTexture texture) {
   const Shape& shape = tensor.shape();
   if (!texture) throw Error(ErrorCode::invalid_argument, "export_texture: the texture is null.");
   if (shape.rank() != 3 || (shape[2] != 3 && shape[2] != 4) || tensor.dtype() != DType::f32 || tensor.elements() == 0)
-    throw Error(ErrorCode::shape_mismatch, fmt::format("export_texture: takes f32 [height, width, 3 or 4], and the tensor is {} {}.",
-                                                       to_string(tensor.dtype()), to_string(shape)));
+    throw Error(ErrorCode::shape_mismatch,
+                fmt::format("export_texture: takes f32 [height, width, 3 or 4], and the tensor is {} {}.",
+                            to_string(tensor.dtype()), to_string(shape)));
   Context& context = *tensor.device().context();
   const Context::Guard guard(context);
   interop::export_texture(context.channel(), graph::dense_handle(tensor), static_cast<std::uint32_t>(shape[1]),

@@ -15,7 +15,8 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 Tensor scale(const Tensor& a, double by) {
   const graph::Operand operands[] = {a, graph::Operand(by, DType::f32)};
-  return graph::elementwise("scale", Expr::argument(0, DType::f32) * Expr::argument(1, DType::f32), operands, a.shape(), DType::f32);
+  return graph::elementwise("scale", Expr::argument(0, DType::f32) * Expr::argument(1, DType::f32), operands, a.shape(),
+                            DType::f32);
 }
 
 graph::Body lower_transpose(const graph::Operation& operation) {
