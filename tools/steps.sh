@@ -114,7 +114,8 @@ case $tree.$action in
   *.build)
     mkdir -p "$build"
     "${inside[@]}" cmake --preset "$preset" -S "$source_dir" -B "$build_dir" -DHEARTH_TESTS=ON "${launcher[@]}"
-    compile "$build_dir"
+    # The thread sanitizer runs over the unit tests only.
+    if [ "$tree" = tsan ]; then compile "$build_dir" unit_tests; else compile "$build_dir"; fi
     ;;
   *.install)
     rm -rf "$build/prefix"
