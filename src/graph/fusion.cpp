@@ -120,6 +120,7 @@ bool Fusion::joins(Node& producer, Collected& group, const Node& root) {
       continue;
     }
     reads_tensors = true;
+    if (input.node->mark == mark_ && input.node->in_memory == 2) return false;  // a product's operand
     if (input.node->mark == mark_) continue;
     bool repeated = false;
     for (std::size_t j = 0; j < i; ++j) repeated |= operation.inputs[j].node == input.node;
@@ -135,8 +136,10 @@ bool Fusion::joins(Node& producer, Collected& group, const Node& root) {
     // Becomes the core: what comes after it is its epilogue.
     if (group.core >= 0 || !group.plain || producer.shape != root.shape) return false;
     if (t.form == ir::Form::reduce) return true;
+    // Its operands are bindings of their own: none is the other one, or read by the epilogue too.
+    if (operation.inputs[0].node == operation.inputs[1].node) return false;
     for (const Operand& input : operation.inputs)
-      if (input.node->mark == mark_) return false;  // an operand is also read by the epilogue
+      if (input.node->mark == mark_) return false;
     return true;
   }
   return free || t.cost <= cheap_cost || producer.elements() * 2 >= group.iterations;

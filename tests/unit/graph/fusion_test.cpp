@@ -2,37 +2,18 @@
 
 #include "graph/context.hpp"
 #include "graph/execute.hpp"
+#include "hearth/ops.hpp"
+#include "ir/expr.hpp"
 #include "runtime/null/server.hpp"
 
 using namespace hearth;
 
 namespace {
 
-Tensor add(const Tensor& a, const Tensor& b) {
-  const graph::Operand operands[] = {a, b};
-  return graph::elementwise("add", Expr::argument(0, DType::f32) + Expr::argument(1, DType::f32), operands,
-                            broadcast(a.shape(), b.shape(), "add"), DType::f32);
-}
 Tensor scale(const Tensor& a, double by) {
   const graph::Operand operands[] = {a, graph::Operand(by, DType::f32)};
   return graph::elementwise("scale", Expr::argument(0, DType::f32) * Expr::argument(1, DType::f32), operands, a.shape(),
                             DType::f32);
-}
-
-graph::Body lower_transpose(const graph::Operation& operation) {
-  graph::Body body;
-  body.view = true;
-  body.value = Expr::load(0, compute_dtype(operation.dtype), {Expr::coordinate(1), Expr::coordinate(0)});
-  return body;
-}
-constexpr graph::Definition transpose_definition{.name = "transpose", .lower = lower_transpose};
-Tensor transpose(const Tensor& a) {
-  graph::Operation operation;
-  operation.definition = &transpose_definition;
-  operation.inputs = {graph::Operand(a)};
-  operation.shape = {a.shape()[1], a.shape()[0]};
-  operation.dtype = a.dtype();
-  return graph::execute(std::move(operation));
 }
 
 Tensor filled(const Device& device, const Shape& shape) {
@@ -171,4 +152,28 @@ TEST_CASE("tensors outlive their device in any order") {
   }
   ready = {};
   pending = {};
+}
+
+TEST_CASE("a product takes the elementwise work after it along") {
+  const Device device = Device::null();
+  const Tensor x = filled(device, {4, 4}), w = filled(device, {4, 4}), b = filled(device, {4});
+  const Tensor y = relu(matmul(x, w) + b);
+  device.sync(SyncType::flush);
+  auto seen = runtime::null::take_launches(device.context()->channel());
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].kernel->form == ir::Form::matmul);
+  CHECK(seen[0].kernel->epilogue);
+}
+
+TEST_CASE("an operand of a product is bound once, and never read by its epilogue") {
+  const Device device = Device::null();
+  const Tensor x = filled(device, {4, 4}), w = filled(device, {4, 4});
+  const Tensor square = matmul(x, x) * 2.0;
+  const Tensor residual = matmul(x, w) + x;
+  const Tensor later = matmul(x, w) + relu(x);
+  device.sync(SyncType::flush);
+  for (const auto& launch : runtime::null::take_launches(device.context()->channel())) {
+    if (launch.kernel->form != ir::Form::matmul || !launch.kernel->epilogue) continue;
+    ir::visit(launch.kernel->epilogue, [](const ir::Node& node) { CHECK_FALSE((node.op == ir::Op::load && node.index < 2)); });
+  }
 }
