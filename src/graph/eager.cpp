@@ -219,8 +219,10 @@ Eager::Plan Eager::lower_structured(const Operation& operation, const Body& body
   }
   Lowering lowering(operation, {}, 2);
   if (body.epilogue) kernel.epilogue = lowering.epilogue(body.epilogue);
-  for (int input : lowering.binding_inputs())
-    if (input >= 2 && (operation.inputs[static_cast<std::size_t>(input)].node->memory == a.memory)) return plan;
+  for (int input : lowering.binding_inputs()) {
+    const Handle& memory = operation.inputs[static_cast<std::size_t>(input)].node->memory;
+    if (input >= 2 && (memory == a.memory || memory == b.memory)) return plan;
+  }
   lowering.bind(kernel);
   kernel.bindings.push_back(operation.dtype);
   plan.binding_inputs = lowering.binding_inputs();
@@ -232,13 +234,14 @@ Eager::Plan Eager::lower_structured(const Operation& operation, const Body& body
 /// Replaces operands that a structured kernel cannot take by dense copies of their own.
 void Eager::densify_operands(Operation& operation, const Body& body) {
   HEARTH_ASSERT(body.form == ir::Form::matmul || body.form == ir::Form::conv2d);
-  Node& a = *operation.inputs[0].node;
+  const Node& a = *operation.inputs[0].node;
+  const Node& b = *operation.inputs[1].node;
   for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
     Operand& input = operation.inputs[i];
     if (input.is_number()) continue;
     const Node& node = *input.node;
     const bool strided = i < 2 && (node.offset != 0 || (body.form == ir::Form::conv2d && !node.dense));
-    const bool shared = i >= 1 && node.memory == a.memory;
+    const bool shared = i >= 1 && (node.memory == a.memory || (i >= 2 && node.memory == b.memory));
     if (!strided && !shared) continue;
     Operation copy = copy_of(input);
     input = Operand(execute(std::move(copy)));

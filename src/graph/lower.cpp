@@ -79,7 +79,7 @@ Body empty_reduction(const Body& body) {
   return map;
 }
 
-Lowering::Lowering(const Operation& operation, const Shape& reduced, int operands) : operation_(operation) {
+Lowering::Lowering(const Operation& operation, const Shape& reduced, int operands) : operation_(operation), operands_(operands) {
   int next = 0;
   for (std::int64_t dim : operation.shape) {
     if (dim == 1 && operands == 0) {
@@ -99,7 +99,8 @@ Lowering::Lowering(const Operation& operation, const Shape& reduced, int operand
 
 int Lowering::binding(int input) {
   const auto& memory = operation_.inputs[static_cast<std::size_t>(input)].node->memory;
-  for (std::size_t b = 0; b < binding_inputs_.size(); ++b)
+  // An operand's binding is declared in the width that the product reads: nobody else loads from it.
+  for (std::size_t b = static_cast<std::size_t>(operands_); b < binding_inputs_.size(); ++b)
     if (operation_.inputs[static_cast<std::size_t>(binding_inputs_[b])].node->memory == memory &&
         operation_.inputs[static_cast<std::size_t>(binding_inputs_[b])].node->dtype ==
             operation_.inputs[static_cast<std::size_t>(input)].node->dtype)

@@ -41,6 +41,7 @@ class Lowering {
   [[nodiscard]] int binding(int input);
 
   const Operation& operation_;
+  int operands_;
   Shape extent_;            ///< the output without axes of size 1
   Shape extents_;           ///< extent_ and the reduced axes
   std::vector<Expr> axes_;  ///< coordinates of the operation's axes and the reduced ones in terms of the kernel's
