@@ -1,3 +1,5 @@
+#include <cctype>
+
 #include "device/fixture.hpp"
 
 namespace hearth::test {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "device/fixture.hpp"
 
 namespace hearth::test {

@@ -19,6 +19,7 @@ Expected<Piece> Arena::take(std::uint64_t size, std::uint64_t alignment) {
     Chunk& chunk = chunks_.back();
     const std::uint64_t offset = round_up(chunk.used, alignment);
     if (chunk.data && offset + size <= chunk.size) {
+      if (gpu_.is_lost()) return device_lost("upload");  // Dawn has unmapped the memory then
       chunk.used = offset + size;
       return Piece{chunk.buffer.get(), chunk.id, offset, chunk.data + offset};
     }
