@@ -1,5 +1,7 @@
 #include "my_app.hpp"
 
+#include <cstring>
+
 static WGPUStringView view(const char* text) { return {text, std::strlen(text)}; }
 
 static const char* shader = R"(

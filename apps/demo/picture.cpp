@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "demo/compare_shader.hpp"
 #include "demo/compose.hpp"

@@ -1,5 +1,6 @@
 #include "graph/devices.hpp"
 
+#include <functional>
 #include <unordered_map>
 
 namespace hearth::graph {

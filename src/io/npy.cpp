@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstring>
 #include <optional>
 #include <string_view>
 

@@ -1,5 +1,7 @@
 #include "ir/matmul_printer.hpp"
 
+#include <functional>
+
 #include <fmt/format.h>
 
 namespace hearth::ir {

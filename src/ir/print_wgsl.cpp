@@ -1,5 +1,7 @@
 #include "ir/print_wgsl.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/wgsl_parts.hpp"

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "ir/wgsl_helpers.hpp"
 #include "ir/wgsl_parts.hpp"

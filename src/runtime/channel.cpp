@@ -1,5 +1,7 @@
 #include "runtime/channel.hpp"
 
+#include <functional>
+
 #include "runtime/channel_kinds.hpp"
 
 namespace hearth::runtime {

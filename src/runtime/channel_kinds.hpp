@@ -1,6 +1,8 @@
 #pragma once
 #include "runtime/channel.hpp"
 
+#include <functional>
+
 namespace hearth::runtime {
 
 using MakeServer = std::function<Expected<Ref<Server>>()>;

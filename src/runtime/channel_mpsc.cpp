@@ -1,5 +1,6 @@
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "runtime/channel_kinds.hpp"

@@ -1,5 +1,7 @@
 #include "runtime/channel_kinds.hpp"
 
+#include <functional>
+
 namespace hearth::runtime {
 
 namespace {

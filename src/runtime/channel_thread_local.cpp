@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "runtime/channel_kinds.hpp"
 

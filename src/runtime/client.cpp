@@ -1,5 +1,6 @@
 #include "hearth/client.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>

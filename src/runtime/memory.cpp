@@ -1,6 +1,7 @@
 #include "runtime/memory.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 
 #include "base/assert.hpp"

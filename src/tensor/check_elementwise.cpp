@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "hearth/ops/binary.hpp"
 #include "hearth/ops/view.hpp"

@@ -1,5 +1,6 @@
 #include "hearth/ops/create.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tensor/structured.hpp"

@@ -1,5 +1,7 @@
 #include "hearth/kernel.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>

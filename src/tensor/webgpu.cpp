@@ -1,6 +1,8 @@
 #ifdef HEARTH_HAS_WEBGPU
 #include "hearth/webgpu.hpp"
 
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "graph/context.hpp"

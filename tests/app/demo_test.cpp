@@ -1,6 +1,8 @@
 // The whole demo: files in, files out.
 #include "demo/demo.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

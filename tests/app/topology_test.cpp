@@ -1,5 +1,7 @@
 #include "models/topology.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "model.hpp"

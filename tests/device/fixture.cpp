@@ -1,5 +1,7 @@
 #include "device/fixture.hpp"
 
+#include <cstring>
+
 #include "ir/expr.hpp"
 
 namespace hearth::test {

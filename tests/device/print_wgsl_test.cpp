@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "kernel_runner.hpp"
 #include "support/kernel_cases.hpp"

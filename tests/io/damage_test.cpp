@@ -2,6 +2,7 @@
 // sanitizers.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>

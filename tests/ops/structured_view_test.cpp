@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "structured_test.hpp"
 
 using namespace hearth;

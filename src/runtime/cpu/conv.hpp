@@ -1,5 +1,8 @@
 #pragma once
 #include "ir/kernel.hpp"
+
+#include <functional>
+
 #include "runtime/cpu/thread_pool.hpp"
 
 namespace hearth::runtime::cpu {

@@ -1,5 +1,6 @@
 #include "runtime/cpu/structured.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>

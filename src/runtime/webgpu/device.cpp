@@ -1,5 +1,7 @@
 #include "runtime/webgpu/device.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/webgpu/server.hpp"

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "hearth/dtype.hpp"

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <thread>
 

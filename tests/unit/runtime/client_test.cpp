@@ -1,5 +1,7 @@
 #include "hearth/client.hpp"
 
+#include <functional>
+
 #include <doctest/doctest.h>
 
 #include "fake_server.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "runtime/channel.hpp"
