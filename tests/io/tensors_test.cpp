@@ -32,7 +32,7 @@ TEST_CASE("arrays and tensors turn into each other") {
 
 TEST_CASE("an array refuses values of another dtype and a shape that does not fit") {
   const float floats[] = {1, 2};
-  CHECK_THROWS_WITH_AS(io::make_array<float>(floats, {3}), "io::make_array: 2 values do not fill the shape [3].", Error);
+  CHECK_THROWS_WITH_AS((void)io::make_array<float>(floats, {3}), "io::make_array: 2 values do not fill the shape [3].", Error);
   CHECK_THROWS_WITH_AS((void)io::make_array<float>(floats, {2}).values<double>(),
                        "io::Array: its dtype is f32, values of f64 were asked for.", Error);
 }
