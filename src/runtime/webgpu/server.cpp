@@ -92,8 +92,7 @@ void WebGpuServer::use_written(Allocation& allocation) {
 Expected<void> WebGpuServer::flush() {
   if (!own_.is_open() && !writes_pending_) {
     memory_->collect();
-    if (gpu_->is_lost()) return lose(device_lost("flush"));
-    return {};
+    return check_healthy("flush");
   }
   limit_flushes_in_flight();
   // A callback of the app may run inside Submit and call back: everything is in order again before.
