@@ -37,6 +37,7 @@ if [ "$tree" = dawn ]; then
 fi
 prefix_dir=$build_dir/prefix
 
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 launcher=()
 if [ "$tree" = dawn ] || command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 
