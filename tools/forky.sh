@@ -19,7 +19,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/hearth
 root=$cache/forky
-mirror=${HEARTH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+mirror=${HEARTH_DEBIAN_MIRROR:-}  # empty: debootstrap knows its own
 packages=(libwebgpu-dawn-dev g++ cmake ninja-build ccache libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libstb-dev
   doctest-dev libpng-dev mesa-vulkan-drivers libvulkan1 python3-minimal ca-certificates)
 # The stamp names the recipe: another list of packages is another tree.
