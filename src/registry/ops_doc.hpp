@@ -3,7 +3,7 @@
 
 namespace hearth {
 
-/// docs/ops.md, from the blocks of ops/.
-[[nodiscard]] std::string ops_document();
+/// docs/ops.md, from the blocks and the docstrings of hearth/ops/ in the folder `headers`.
+[[nodiscard]] std::string ops_document(const std::string& headers);
 
 }  // namespace hearth

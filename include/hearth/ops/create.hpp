@@ -38,8 +38,6 @@ namespace hearth {
 [[nodiscard]] Tensor eye(std::int64_t size, const Device& device);
 [[nodiscard]] Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype, const Device& device);
 
-/// Random numbers are a function of (seed, offset, index of the element) by Philox 4x32-10, so the same call gives the same bits
-/// on every device and in any order. Use a new `seed` or `offset` for new numbers; both are launch parameters.
 struct UniformOptions {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;  ///< selects one of 2^64 streams of a seed
@@ -47,6 +45,9 @@ struct UniformOptions {
   double high = 1;           ///< excluded, but for rounding where low + (high - low) * u rounds to it
   DType dtype = DType::f32;  ///< an integer dtype gives whole numbers of [low, high)
 };
+/// Evenly distributed random numbers: a function of (seed, offset, index of the element) by Philox 4x32-10, so the same call
+/// gives the same bits on every device and in any order. Use a new `seed` or `offset` for new numbers; both are launch
+/// parameters.
 [[nodiscard]] Tensor uniform(const Shape& shape, const UniformOptions& options, const Device& device);
 
 struct NormalOptions {
