@@ -140,35 +140,39 @@ OpRegistry& mutable_registry();
 
 // A block defines the specification ops::id and the functions id(Expr) and id(Tensor): functions, not objects, so that they
 // overload with <cmath> and are found by argument. Use inside a namespace that sees hearth's names; includes hearth/tensor.hpp.
-#define HEARTH_UNARY_OP(id)                                                                                   \
-  namespace ops {                                                                                             \
-  extern inline const ::hearth::UnaryOp id;                                                                   \
-  }                                                                                                           \
-  inline ::hearth::Expr id(::hearth::Expr x) { return ops::id(x); }                                           \
-  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& x) { return ::hearth::apply(ops::id, x); } \
-  HEARTH_REGISTER_(id)                                                                                        \
+#define HEARTH_UNARY_OP(id)                                                                                                 \
+  namespace ops {                                                                                                           \
+  extern inline const ::hearth::UnaryOp id;                                                                                 \
+  }                                                                                                                         \
+  [[maybe_unused]] inline ::hearth::Expr id(::hearth::Expr x) { return ops::id(x); }                                        \
+  [[nodiscard, maybe_unused]] inline ::hearth::Tensor id(const ::hearth::Tensor& x) { return ::hearth::apply(ops::id, x); } \
+  HEARTH_REGISTER_(id)                                                                                                      \
   inline constexpr ::hearth::UnaryOp ops::id = ::hearth::OpName{#id} | ::hearth::UnarySpec
 
-#define HEARTH_BINARY_OP(id)                                                                                               \
-  namespace ops {                                                                                                          \
-  extern inline const ::hearth::BinaryOp id;                                                                               \
-  }                                                                                                                        \
-  inline ::hearth::Expr id(::hearth::Expr a, ::hearth::Expr b) { return ops::id(a, b); }                                   \
-  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, const ::hearth::Tensor& b) {                         \
-    return ::hearth::apply(ops::id, a, b);                                                                                 \
-  }                                                                                                                        \
-  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, double b) { return ::hearth::apply(ops::id, a, b); } \
-  [[nodiscard]] inline ::hearth::Tensor id(double a, const ::hearth::Tensor& b) { return ::hearth::apply(ops::id, a, b); } \
-  HEARTH_REGISTER_(id)                                                                                                     \
+#define HEARTH_BINARY_OP(id)                                                                                     \
+  namespace ops {                                                                                                \
+  extern inline const ::hearth::BinaryOp id;                                                                     \
+  }                                                                                                              \
+  [[maybe_unused]] inline ::hearth::Expr id(::hearth::Expr a, ::hearth::Expr b) { return ops::id(a, b); }        \
+  [[nodiscard, maybe_unused]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, const ::hearth::Tensor& b) { \
+    return ::hearth::apply(ops::id, a, b);                                                                       \
+  }                                                                                                              \
+  [[nodiscard, maybe_unused]] inline ::hearth::Tensor id(const ::hearth::Tensor& a, double b) {                  \
+    return ::hearth::apply(ops::id, a, b);                                                                       \
+  }                                                                                                              \
+  [[nodiscard, maybe_unused]] inline ::hearth::Tensor id(double a, const ::hearth::Tensor& b) {                  \
+    return ::hearth::apply(ops::id, a, b);                                                                       \
+  }                                                                                                              \
+  HEARTH_REGISTER_(id)                                                                                           \
   inline constexpr ::hearth::BinaryOp ops::id = ::hearth::OpName{#id} | ::hearth::BinarySpec
 
-#define HEARTH_REDUCE_OP(id)                                                                           \
-  namespace ops {                                                                                      \
-  extern inline const ::hearth::ReduceOp id;                                                           \
-  }                                                                                                    \
-  [[nodiscard]] inline ::hearth::Tensor id(const ::hearth::Tensor& x, const ::hearth::Axes& axes = {}, \
-                                           ::hearth::ReduceOptions options = {}) {                     \
-    return ::hearth::apply(ops::id, x, axes, options);                                                 \
-  }                                                                                                    \
-  HEARTH_REGISTER_(id)                                                                                 \
+#define HEARTH_REDUCE_OP(id)                                                                                         \
+  namespace ops {                                                                                                    \
+  extern inline const ::hearth::ReduceOp id;                                                                         \
+  }                                                                                                                  \
+  [[nodiscard, maybe_unused]] inline ::hearth::Tensor id(const ::hearth::Tensor& x, const ::hearth::Axes& axes = {}, \
+                                                         ::hearth::ReduceOptions options = {}) {                     \
+    return ::hearth::apply(ops::id, x, axes, options);                                                               \
+  }                                                                                                                  \
+  HEARTH_REGISTER_(id)                                                                                               \
   inline constexpr ::hearth::ReduceOp ops::id = ::hearth::OpName{#id} | ::hearth::ReduceSpec

@@ -111,10 +111,10 @@ TEST_CASE("a random program means the same on every device") {
   // Few and short: every new kernel is a new pipeline.
   for (unsigned seed = 1; seed <= 4; ++seed) {
     const std::vector<float> want = run(Device::cpu({.fusion = false}), seed, 25);
-    for (const auto& [name, device] : devices::webgpu()) {
+    for (const auto& each : devices::webgpu()) {
       CAPTURE(seed);
-      CAPTURE(name);
-      compare(run(device, seed, 25), want);
+      CAPTURE(each.name);
+      compare(run(each.device, seed, 25), want);
     }
   }
 }
