@@ -20,7 +20,7 @@ Network load(const std::string& model_json, const EsrganOptions& options) {
     throw Error(ErrorCode::io, fmt::format("model \"{}\": it turns {} channels into {}, a picture has 3.", model_json,
                                            topology.input().channels, topology.output().channels));
   Network network{std::move(topology), std::move(model.weights)};
-  return options.fold_upsampling ? fold_upsampling(std::move(network)) : network;
+  return options.fold ? fold_concatenation(fold_upsampling(std::move(network))) : network;
 }
 
 void check_image(const Tensor& image) {

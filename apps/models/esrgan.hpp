@@ -12,8 +12,8 @@
 namespace hearth::models {
 
 struct EsrganOptions {
-  /// Do the last upsampling inside the convolution behind it (fold_upsampling).
-  bool fold_upsampling = true;
+  /// Do upsampling and concatenation inside the convolutions behind them (fold_upsampling, fold_concatenation).
+  bool fold = true;
 };
 
 /// A part of the enlarged picture.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace hearth::models {
@@ -38,13 +39,31 @@ io::Array repeated(const io::Array& bias, int times) {
   return io::make_array<float>(all, {std::int64_t(all.size())});
 }
 
+/// Input channels [first, first + count) of filters [k, k, in, out].
+io::Array input_channels(const io::Array& filters, int first, int count) {
+  const std::vector<float> from = filters.values<float>();
+  const std::int64_t taps = filters.shape[0] * filters.shape[1], in = filters.shape[2], out = filters.shape[3];
+  std::vector<float> to;
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    const auto begin = from.begin() + (tap * in + first) * out;
+    to.insert(to.end(), begin, begin + count * out);
+  }
+  return io::make_array<float>(to, {filters.shape[0], filters.shape[1], count, out});
+}
+
+/// How many layers read each.
+std::vector<int> count_readers(const std::vector<Layer>& layers) {
+  std::vector<int> readers(layers.size(), 0);
+  for (const Layer& layer : layers)
+    for (int input : layer.inputs) ++readers[std::size_t(input)];
+  return readers;
+}
+
 }  // namespace
 
 Network fold_upsampling(Network network) {
   std::vector<Layer>& layers = network.topology.layers;
-  std::vector<int> readers(layers.size(), 0);
-  for (const Layer& layer : layers)
-    for (int input : layer.inputs) ++readers[std::size_t(input)];
+  const std::vector<int> readers = count_readers(layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     Layer& conv = layers[i];
     if (conv.kind != LayerKind::conv2d || conv.dilation != 1) continue;
@@ -75,6 +94,57 @@ Network fold_upsampling(Network network) {
     layers[before] = std::move(small);
     layers[i] = std::move(places);
   }
+  return network;
+}
+
+Network fold_concatenation(Network network) {
+  const std::vector<Layer> from = std::move(network.topology.layers);
+  const std::vector<int> readers = count_readers(from);
+  std::vector<bool> left_out(from.size(), false);
+  for (const Layer& layer : from) {
+    if (layer.kind != LayerKind::conv2d) continue;
+    const std::size_t before = std::size_t(layer.inputs[0]);
+    left_out[before] = from[before].kind == LayerKind::concatenate && readers[before] == 1;
+  }
+  std::vector<Layer> to;
+  std::vector<int> place(from.size(), -1);  // of each old layer in the new list
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (left_out[i]) continue;
+    Layer layer = from[i];
+    if (layer.kind != LayerKind::conv2d || !left_out[std::size_t(layer.inputs[0])]) {
+      for (int& input : layer.inputs) input = place[std::size_t(input)];
+      to.push_back(std::move(layer));
+      place[i] = int(to.size()) - 1;
+      continue;
+    }
+    const io::Array filters = std::move(network.weights.at(layer.name + "/kernel"));
+    network.weights.erase(layer.name + "/kernel");
+    Layer sum{.name = layer.name, .kind = LayerKind::add, .channels = layer.channels, .scale = layer.scale};
+    int channel = 0;
+    for (int input : from[std::size_t(layer.inputs[0])].inputs) {
+      Layer part = layer;
+      part.inputs = {place[std::size_t(input)]};
+      part.relu = false;
+      part.bias = layer.bias && channel == 0;
+      part.name = layer.name + "/" + std::to_string(channel);
+      const int count = from[std::size_t(input)].channels;
+      network.weights.emplace(part.name + "/kernel", input_channels(filters, channel, count));
+      if (part.bias) network.weights.emplace(part.name + "/bias", network.weights.at(layer.name + "/bias"));
+      channel += count;
+      to.push_back(std::move(part));
+      sum.inputs.push_back(int(to.size()) - 1);
+    }
+    network.weights.erase(layer.name + "/bias");
+    to.push_back(std::move(sum));
+    if (layer.relu)
+      to.push_back({.name = layer.name + "/relu",
+                    .kind = LayerKind::relu,
+                    .inputs = {int(to.size()) - 1},
+                    .channels = layer.channels,
+                    .scale = layer.scale});
+    place[i] = int(to.size()) - 1;
+  }
+  network.topology.layers = std::move(to);
   return network;
 }
 

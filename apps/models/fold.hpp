@@ -15,4 +15,8 @@ struct Network {
 /// The large picture with all its channels, the largest layer of these networks, is never made.
 [[nodiscard]] Network fold_upsampling(Network network);
 
+/// The same function with every concatenation that only one convolution reads left out: the convolution of the joined channels is
+/// the sum of the convolutions of the parts, each with its own channels of the filters. The joined picture is never made.
+[[nodiscard]] Network fold_concatenation(Network network);
+
 }  // namespace hearth::models

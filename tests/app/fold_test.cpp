@@ -44,3 +44,38 @@ TEST_CASE("an upsampling that somebody else reads too stays") {
   CHECK(same.topology.layers[2].kind == LayerKind::upsample);
   CHECK(same.weights.at("b/kernel").shape == Shape{3, 3, 2, 3});
 }
+
+TEST_CASE("a convolution of joined channels becomes a sum of convolutions") {
+  const auto conv = [](const char* name, int input, int channels, bool relu) {
+    return models::Layer{
+        .name = name, .kind = LayerKind::conv2d, .inputs = {input}, .channels = channels, .bias = true, .relu = relu};
+  };
+  models::Topology topology;
+  topology.layers = {{.name = "in", .channels = 2},
+                     conv("a", 0, 1, false),
+                     {.name = "join", .kind = LayerKind::concatenate, .inputs = {0, 1}, .channels = 3},
+                     conv("b", 2, 2, true),
+                     {.name = "end", .kind = LayerKind::relu, .inputs = {3}, .channels = 2}};
+  const auto array = [](std::vector<float> values, Shape shape) {
+    return io::make_array<float>(std::span<const float>(values), shape);
+  };
+  const io::NamedArrays weights{{"a/kernel", array({1, 2}, {1, 1, 2, 1})},
+                                {"a/bias", array({3}, {1})},
+                                {"b/kernel", array({1, 2, 3, 4, 5, 6}, {1, 1, 3, 2})},
+                                {"b/bias", array({7, 8}, {2})}};
+  const models::Network folded = models::fold_concatenation({topology, weights});
+  const std::vector<models::Layer>& layers = folded.topology.layers;
+  REQUIRE(layers.size() == 7);
+  CHECK(layers[2].inputs == std::vector<int>{0});
+  CHECK(layers[2].bias);
+  CHECK(layers[3].inputs == std::vector<int>{1});
+  CHECK(!layers[3].bias);
+  CHECK(layers[4].kind == LayerKind::add);
+  CHECK(layers[4].inputs == std::vector<int>{2, 3});
+  CHECK(layers[5].kind == LayerKind::relu);
+  CHECK(layers[6].inputs == std::vector<int>{5});
+  CHECK(folded.weights.at("b/0/kernel").values<float>() == std::vector<float>{1, 2, 3, 4});
+  CHECK(folded.weights.at("b/2/kernel").values<float>() == std::vector<float>{5, 6});
+  CHECK(folded.weights.at("b/0/bias").values<float>() == std::vector<float>{7, 8});
+  CHECK(folded.topology.elements_per_pixel() == 2);
+}

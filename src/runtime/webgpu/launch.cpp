@@ -19,10 +19,8 @@ Expected<void> WebGpuServer::launch(const ir::KernelRef& kernel, std::span<Alloc
   if (gpu_->was_lost()) return lose(device_lost(kernel->label));
   if (Expected<void> fits = check_launch(*kernel, bindings, parameters.size(), info_); !fits) return fits;
   Expected<const Compiled*> found = pipelines_.find(kernel);
-  if (!found) {
-    statistics_.pipelines = pipelines_.made();
-    return lose(found.error());
-  }
+  statistics_.pipelines = pipelines_.made();
+  if (!found) return lose(found.error());
   const Compiled& compiled = **found;
   const std::size_t first_output = bindings.size() - static_cast<std::size_t>(kernel->outputs);
   for (std::size_t i = 0; i < bindings.size(); ++i) {

@@ -5,8 +5,26 @@
 #include <array>
 
 #include "ir/print_wgsl.hpp"
+#ifdef HEARTH_WEBGPU_IS_WGPU
+#include <webgpu/wgpu.h>
+#endif
 
 namespace hearth::runtime::webgpu {
+namespace {
+
+/// Kernels whose every index follows from checked shapes: the library's own products and convolutions. (What a user writes, or an
+/// expression loads, keeps its checks.)
+bool is_proved(const ir::Kernel& kernel) { return kernel.form == ir::Form::matmul || kernel.form == ir::Form::conv2d; }
+
+WGPUShaderModule create_shader(WGPUDevice device, const WGPUShaderModuleDescriptor& descriptor, [[maybe_unused]] bool proved) {
+#ifdef HEARTH_WEBGPU_IS_WGPU
+  // Checks of indices and of loops cost such kernels up to a third of their speed.
+  if (proved) return wgpuDeviceCreateShaderModuleTrusted(device, &descriptor, WGPUShaderRuntimeChecks_None);
+#endif
+  return wgpuDeviceCreateShaderModule(device, &descriptor);
+}
+
+}  // namespace
 
 Expected<const Compiled*> Pipelines::find_equal(const ir::KernelRef& kernel) {
   const auto [first, last] = compiled_.equal_range(kernel->hash);
@@ -78,7 +96,7 @@ Expected<void> Pipelines::compile(Compiled& compiled) {
         this->layout(static_cast<std::uint32_t>(stage.bindings.size()), compiled.read_only, printed.parameters);
     if (!layout) return layout.error();
     stage.layout = *layout;
-    Expected<Owned<WGPUShaderModule>> shader = this->shader(printed.source, label);
+    Expected<Owned<WGPUShaderModule>> shader = this->shader(printed.source, label, is_proved(kernel));
     if (!shader) return shader.error();
     Expected<Owned<WGPUComputePipeline>> pipeline =
         this->pipeline(shader->get(), stage.layout->pipeline.get(), printed.entry_point, label);
@@ -88,7 +106,7 @@ Expected<void> Pipelines::compile(Compiled& compiled) {
   return {};
 }
 
-Expected<Owned<WGPUShaderModule>> Pipelines::shader(std::string_view source, std::string_view label) {
+Expected<Owned<WGPUShaderModule>> Pipelines::shader(std::string_view source, std::string_view label, bool proved) {
   WGPUShaderSourceWGSL wgsl = {};
   wgsl.chain.sType = WGPUSType_ShaderSourceWGSL;
   wgsl.code = view(source);
@@ -96,7 +114,7 @@ Expected<Owned<WGPUShaderModule>> Pipelines::shader(std::string_view source, std
   descriptor.nextInChain = &wgsl.chain;
   descriptor.label = view(label);
   ErrorScope scope(gpu_, validation | out_of_memory | internal);
-  auto shader = Owned<WGPUShaderModule>::adopt(wgpuDeviceCreateShaderModule(gpu_.device.get(), &descriptor));
+  auto shader = Owned<WGPUShaderModule>::adopt(create_shader(gpu_.device.get(), descriptor, proved));
   if (Expected<void> made = scope.close(label, ErrorCode::compilation); !made) return made.error();
   if (!shader) return device_lost(label);
   return shader;

@@ -44,7 +44,7 @@ class Pipelines {
 
   /// The layout for `storage` buffers; made once.
   Expected<const Layout*> layout(std::uint32_t storage, std::uint32_t read_only, bool uniform);
-  Expected<Owned<WGPUShaderModule>> shader(std::string_view source, std::string_view label);
+  Expected<Owned<WGPUShaderModule>> shader(std::string_view source, std::string_view label, bool proved);
   Expected<Owned<WGPUComputePipeline>> pipeline(WGPUShaderModule shader, WGPUPipelineLayout layout, std::string_view entry_point,
                                                 std::string_view label);
 

@@ -139,7 +139,7 @@ Expected<void> WebGpuServer::make_texture_pipeline() {
   pipeline_descriptor.bindGroupLayouts = &handle;
   const auto layout = Owned<WGPUPipelineLayout>::adopt(wgpuDeviceCreatePipelineLayout(gpu_->device.get(), &pipeline_descriptor));
   if (Expected<void> made = scope.close("import_texture"); !made) return made;
-  Expected<Owned<WGPUShaderModule>> shader = pipelines_.shader(import_source, "import_texture");
+  Expected<Owned<WGPUShaderModule>> shader = pipelines_.shader(import_source, "import_texture", false);
   if (!shader) return shader.error();
   Expected<Owned<WGPUComputePipeline>> pipeline = pipelines_.pipeline(shader->get(), layout.get(), "main", "import_texture");
   if (!pipeline) return pipeline.error();
