@@ -44,6 +44,26 @@ TEST_CASE("parameters of thousands of launches in one encoder do not disturb eac
   CHECK(f.read(outs[3009]) == std::vector<float>(4, -9 + 0.25f));
 }
 
+TEST_CASE("parameters that one encoder shares with the one before, or with one that was dropped, arrive") {
+  const Fixture f;
+  const ir::KernelRef kernel = affine(4);
+  const Handle ones = f.make(std::vector<float>(4, 1));
+  for (const float first : {3.0f, 3.0f, 4.0f, 3.0f, 0.0f}) {
+    const Handle a = f.run(kernel, {ones}, {first, 0});
+    const Handle b = f.run(kernel, {ones}, {7, first});
+    f.flush();
+    CHECK(f.read(a) == std::vector<float>(4, first));
+    CHECK(f.read(b) == std::vector<float>(4, 7 + first));
+  }
+  WGPUBuffer own = f.app.make_buffer(256, WGPUBufferUsage_Storage | WGPUBufferUsage_CopyDst | WGPUBufferUsage_CopySrc);
+  const Handle imported = runtime::webgpu::import_buffer(*f.channel, own, 0, 16).value();
+  (void)f.run(kernel, {imported}, {11, 12});
+  wgpuBufferDestroy(own);
+  CHECK_THROWS_AS(f.flush(), Error);
+  wgpuBufferRelease(own);
+  CHECK(f.read(f.run(kernel, {ones}, {11, 12})) == std::vector<float>(4, 23));
+}
+
 TEST_CASE("equal kernels share one pipeline, whatever object and label they have") {
   const Fixture f;
   const Handle x = f.make(range(16));
