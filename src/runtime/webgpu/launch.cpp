@@ -19,10 +19,8 @@ Expected<void> WebGpuServer::launch(const ir::KernelRef& kernel, std::span<Alloc
   if (gpu_->was_lost()) return lose(device_lost(kernel->label));
   if (Expected<void> fits = check_launch(*kernel, bindings, parameters.size(), info_); !fits) return fits;
   Expected<const Compiled*> found = pipelines_.find(kernel);
-  if (!found) {
-    statistics_.pipelines = pipelines_.made();
-    return lose(found.error());
-  }
+  statistics_.pipelines = pipelines_.made();
+  if (!found) return lose(found.error());
   const Compiled& compiled = **found;
   const std::size_t first_output = bindings.size() - static_cast<std::size_t>(kernel->outputs);
   for (std::size_t i = 0; i < bindings.size(); ++i) {
@@ -42,7 +40,10 @@ Expected<void> WebGpuServer::launch(const ir::KernelRef& kernel, std::span<Alloc
     scratch = memory_->make(compiled.scratch_bytes);
     if (Expected<void> placed = place(*scratch); !placed) return placed;
   }
-  if (Expected<void> recorded = record(compiled, bindings, scratch.get(), parameters); !recorded) return lose(recorded.error());
+  // What is compiled serves every grid of a user's source.
+  const std::array<std::uint32_t, 3>* grid = kernel->form == ir::Form::source ? &kernel->workgroups : nullptr;
+  if (Expected<void> recorded = record(compiled, bindings, scratch.get(), parameters, grid); !recorded)
+    return lose(recorded.error());
   for (std::size_t i = 0; i < bindings.size(); ++i) i < first_output ? use(*bindings[i]) : use_written(*bindings[i]);
   if (scratch) use_written(*scratch);
   if (own_.dispatches() >= dispatches_per_flush && !borrowed_) return flush();
