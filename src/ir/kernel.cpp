@@ -68,7 +68,6 @@ KernelRef finish(Kernel kernel) {
   if (kernel.form == Form::source) {
     h.add(base::hash_text(kernel.source));
     h.add(base::hash_text(kernel.entry_point));
-    h.add({kernel.workgroups[0], kernel.workgroups[1], kernel.workgroups[2]});
   }
   kernel.hash = h.value();
   kernel.interpreted = std::make_shared<InterpretedSlot>();
@@ -79,7 +78,7 @@ bool same(const Kernel& a, const Kernel& b) {
   return a.hash == b.hash && a.form == b.form && a.bindings == b.bindings && a.outputs == b.outputs &&
          a.parameters == b.parameters && a.extent == b.extent && a.reduced == b.reduced && a.combine == b.combine &&
          same(a.value, b.value) && same(a.epilogue, b.epilogue) && same(a.matmul, b.matmul) && same(a.conv2d, b.conv2d) &&
-         a.source == b.source && a.entry_point == b.entry_point && a.workgroups == b.workgroups;
+         a.source == b.source && a.entry_point == b.entry_point;
 }
 
 }  // namespace hearth::ir

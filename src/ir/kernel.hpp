@@ -78,9 +78,10 @@ struct Kernel {
   Conv2d conv2d;
 
   std::string source, entry_point;  ///< Form::source
+  /// Form::source: how many are launched. Nothing compiled depends on it, so it is no part of what makes kernels the same.
   std::array<std::uint32_t, 3> workgroups{1, 1, 1};
 
-  /// Structural hash over everything but the label; set by `finish`.
+  /// Structural hash over everything but the label and the workgroups; set by `finish`.
   std::uint64_t hash = 0;
   /// Filled at the first run on the CPU; made by `finish`.
   std::shared_ptr<InterpretedSlot> interpreted;
@@ -91,7 +92,7 @@ using KernelRef = std::shared_ptr<const Kernel>;
 /// Sets the hash. Every kernel passes through here once.
 [[nodiscard]] KernelRef finish(Kernel kernel);
 
-/// Same kernel in everything but the label.
+/// Same kernel in everything but the label and the workgroups.
 [[nodiscard]] bool same(const Kernel& a, const Kernel& b);
 
 }  // namespace hearth::ir

@@ -47,10 +47,12 @@ ReducePlan plan_reduce(const Iteration& iteration, DType stored, const DeviceInf
   ReducePlan plan;
   plan.tile = std::min(size, 64u);
   plan.lane_fastest = !columns;
-  // Mesa's CPU driver ends a loop after 65,535 rounds: one invocation does not reduce more than a part of that.
+  // Mesa's CPU driver ends the loops of an invocation after 65,535 rounds in all: none reduces more than a part of that. Bytes
+  // are written by whole words, so an invocation reduces four of them.
   constexpr std::uint64_t longest_loop = 16384;
   const bool packed = is_packed(stored);
-  if (count <= 16 || ((packed || (columns && outputs >= busy)) && count <= longest_loop)) return plan;
+  if (count <= 16 || (packed && count <= longest_loop / 4) || (!packed && columns && outputs >= busy && count <= longest_loop))
+    return plan;
   if (columns) {
     plan.tile = std::min(size, 32u);
     plan.lanes = size / plan.tile;
@@ -66,6 +68,10 @@ ReducePlan plan_reduce(const Iteration& iteration, DType stored, const DeviceInf
   // device idle for long.
   if (threads < busy && per_lane >= 64)
     plan.splits = static_cast<std::uint32_t>(std::min({per_lane / 16, 2 * busy / threads, std::uint64_t(1024)}));
+  if (per_lane > longest_loop) {
+    const std::uint64_t lanes_of_parts = plan.lanes * longest_loop;
+    plan.splits = std::max(plan.splits, static_cast<std::uint32_t>((count + lanes_of_parts - 1) / lanes_of_parts));
+  }
   if (packed) plan.splits = std::max(plan.splits, 2u);  // the second stage writes whole words
   return plan;
 }

@@ -37,7 +37,20 @@ Statistics Channel::statistics() {
   return result;
 }
 
-Expected<Ref<Channel>> make_channel(const RuntimeOptions& options, std::function<Expected<Ref<Server>>()> make) {
+void Channel::destroy() noexcept {
+  if (!poller_ || poller_->stop()) RefCounted::destroy();
+}
+
+Expected<void> Channel::start_poller() {
+  poller_ = std::make_unique<Poller>(*this);
+  Expected<void> started = poller_->start();
+  if (!started) poller_ = nullptr;
+  return started;
+}
+
+namespace {
+
+Expected<Ref<Channel>> make_kind(const RuntimeOptions& options, std::function<Expected<Ref<Server>>()> make) {
   switch (options.channel) {
     case ChannelKind::direct: return make_direct_channel(make);
     case ChannelKind::mutex: return make_mutex_channel(options, make);
@@ -45,6 +58,20 @@ Expected<Ref<Channel>> make_channel(const RuntimeOptions& options, std::function
     case ChannelKind::thread_local_: return make_thread_local_channel(make);
   }
   return Failure{ErrorCode::invalid_argument, "RuntimeOptions: the channel has no known kind."};
+}
+
+}  // namespace
+
+Expected<Ref<Channel>> make_channel(const RuntimeOptions& options, std::function<Expected<Ref<Server>>()> make) {
+  if (options.poll && (options.channel == ChannelKind::direct || options.channel == ChannelKind::thread_local_))
+    return Failure{
+        ErrorCode::invalid_argument,
+        "RuntimeOptions: poll is a second thread, which needs the channel mutex or mpsc; with direct and thread_local_ a "
+        "device belongs to one."};
+  Expected<Ref<Channel>> made = make_kind(options, std::move(make));
+  if (made && options.poll)
+    if (Expected<void> started = (*made)->start_poller(); !started) return started.error();
+  return made;
 }
 
 }  // namespace hearth::runtime

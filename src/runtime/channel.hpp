@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "hearth/device.hpp"
+#include "runtime/poller.hpp"
 #include "runtime/server.hpp"
 
 namespace hearth::runtime {
@@ -33,11 +34,21 @@ class Channel : public RefCounted {
   [[nodiscard]] virtual std::recursive_mutex* guard() noexcept = 0;
   /// One poll of the device's callbacks from this thread, with the lock of RuntimeOptions where there is one.
   void poll();
+  /// Starts the thread of RuntimeOptions::poll.
+  Expected<void> start_poller();
+  /// Has that thread, where there is one, poll for a future too.
+  void watch(const std::shared_ptr<Pending>& pending) {
+    if (poller_) poller_->watch(pending);
+  }
   [[nodiscard]] Memory& memory() noexcept { return *memory_; }
   [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
   [[nodiscard]] Statistics statistics();
 
  protected:
+  friend class Poller;
+  void destroy() noexcept override;
+  /// As `with_lock`, or false at once while another thread holds the lock. For channels of several threads.
+  virtual bool try_with_lock(const std::function<void()>&) { return false; }
   /// What can be asked for without the server.
   void adopt(Server& server);
   /// One poll; the lock is held.
@@ -45,6 +56,9 @@ class Channel : public RefCounted {
 
   Ref<Memory> memory_;
   DeviceInfo info_;
+
+ private:
+  std::unique_ptr<Poller> poller_;
 };
 
 /// A future of the server, polled as its channel wants it. It keeps the device alive; what polls it does not, for the server
@@ -53,12 +67,21 @@ template <typename T>
 [[nodiscard]] Future<T> through(const Ref<Channel>& channel, Future<T> future) {
   if (future.is_complete()) return future;
   auto keep = std::make_shared<const Ref<Channel>>(channel);
-  return std::move(future).driven(keep, [weak = std::weak_ptr(keep)](const std::function<void()>& poll) -> Expected<void> {
+  auto state = std::make_shared<detail::FutureState<T>>();
+  auto pending = std::make_shared<PendingFuture<T>>(std::move(future), state);
+  channel->watch(pending);
+  state->set_drive([pending = std::move(pending), to = std::weak_ptr(state), weak = std::weak_ptr(keep)] {
+    const auto fail = [&to](Failure failure) {
+      if (auto owner = to.lock()) owner->complete(std::move(failure));
+    };
     const auto alive = weak.lock();
-    if (!alive) return Failure{ErrorCode::device_lost, "client: the device is gone."};
+    if (!alive) return fail({ErrorCode::device_lost, "client: the device is gone."});
     const Ref<Channel> held = *alive;
-    return held->with_lock(poll);
+    std::function<void()> complete;
+    if (Expected<void> polled = held->with_lock([&] { complete = pending->advance(); }); !polled) return fail(polled.error());
+    if (complete) complete();
   });
+  return Future<T>(std::move(state), std::move(keep));
 }
 
 /// Makes a channel of options.channel to a server that `make` creates (on the server's own thread for mpsc).

@@ -34,8 +34,10 @@ class Holding {
  public:
   explicit Holding(Mailbox& mailbox) : mailbox_(mailbox) {
     mailbox_.lock->lock();
-    if (mailbox_.depth++ == 0) mailbox_.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    note();
   }
+  /// The lock is taken already.
+  Holding(Mailbox& mailbox, std::adopt_lock_t) : mailbox_(mailbox) { note(); }
   ~Holding() {
     if (--mailbox_.depth == 0) mailbox_.holder.store(std::thread::id(), std::memory_order_relaxed);
     mailbox_.lock->unlock();
@@ -44,6 +46,10 @@ class Holding {
   Holding& operator=(const Holding&) = delete;
 
  private:
+  void note() noexcept {
+    if (mailbox_.depth++ == 0) mailbox_.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+
   Mailbox& mailbox_;
 };
 
@@ -179,6 +185,12 @@ class MpscChannel final : public Channel {
 
  private:
   void poll_server() override { mailbox_->server->poll(); }
+  bool try_with_lock(const std::function<void()>& body) override {
+    if (!mailbox_->lock->try_lock()) return false;
+    const Holding holding(*mailbox_, std::adopt_lock);
+    body();
+    return true;
+  }
 
   std::shared_ptr<Mailbox> mailbox_;
   std::thread thread_;

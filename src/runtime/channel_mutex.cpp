@@ -35,6 +35,11 @@ class MutexChannel final : public Channel {
 
  private:
   void poll_server() override { server_->poll(); }
+  bool try_with_lock(const std::function<void()>& body) override {
+    const std::unique_lock guard(*lock_, std::try_to_lock);
+    if (guard) body();
+    return guard.owns_lock();
+  }
 
   std::recursive_mutex own_lock_;
   std::recursive_mutex* lock_;

@@ -1,5 +1,10 @@
 #include "hearth/ops/linalg.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "hearth/ops/binary.hpp"
+#include "hearth/ops/reduce.hpp"
 #include "hearth/ops/view.hpp"
 #include "tensor/structured.hpp"
 
@@ -42,11 +47,58 @@ std::vector<Tensor> grad_matmul(const Operation& operation, const Tensor&, const
 }
 constexpr Definition matmul_definition{.name = "matmul", .lower = lower_matmul, .gradient = grad_matmul};
 
+/// x[begin, end) along `axis`.
+Tensor part_of(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
+  Shape first, last;
+  for (int i = 0; i < x.rank(); ++i) {
+    first.push_back(i == axis ? begin : 0);
+    last.push_back(i == axis ? end : x.shape()[i]);
+  }
+  return slice(x, first, last);
+}
+/// x[.., size, ..] as [.., parts, size / parts, ..].
+Tensor cut(const Tensor& x, int axis, std::int64_t parts) {
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i == axis) shape.push_back(parts);
+    shape.push_back(i == axis ? x.shape()[i] / parts : x.shape()[i]);
+  }
+  return reshape(x, shape);
+}
+
+Tensor product(const Tensor& a, const Tensor& b);
+
+/// Long sums of products are cut: Mesa's CPU driver ends the loops of an invocation after 65,535 rounds in all, and parts run
+/// side by side. Below `longest_sum` they are one kernel.
+constexpr std::int64_t longest_sum = 49152, part_of_sum = 32768;
+
+Tensor product_in_parts(const Tensor& a, const Tensor& b, std::int64_t outputs) {
+  constexpr std::int64_t most_partial_sums = 1 << 24;
+  const int k_of_a = a.rank() - 1, k_of_b = b.rank() - 2;
+  const std::int64_t inner = a.shape().back(), parts = inner / part_of_sum, whole = parts * part_of_sum;
+  const auto between = [&](std::int64_t begin, std::int64_t end) {
+    return product(part_of(a, k_of_a, begin, end), part_of(b, k_of_b, begin, end));
+  };
+  Tensor total;
+  if (parts * outputs <= most_partial_sums && std::max(a.rank(), b.rank()) < max_rank) {
+    const Tensor left = cut(part_of(a, k_of_a, 0, whole), k_of_a, parts);
+    Axes order;
+    for (int i = 0; i < left.rank(); ++i) order.push_back(i);
+    std::swap(order[k_of_a], order[k_of_a - 1]);
+    total = sum(product(permute(left, order), cut(part_of(b, k_of_b, 0, whole), k_of_b, parts)), {-3});
+  } else {
+    total = between(0, part_of_sum);
+    for (std::int64_t at = part_of_sum; at < whole; at += part_of_sum) total = total + between(at, at + part_of_sum);
+  }
+  return whole < inner ? total + between(whole, inner) : total;
+}
+
 /// On operands with two axes or more and the same dtype.
 Tensor product(const Tensor& a, const Tensor& b) {
   const std::int64_t rows = a.shape()[a.rank() - 2], inner = a.shape().back(), columns = b.shape().back();
   const Shape shape = matrix_shape(broadcast(batch_of(a.shape()), batch_of(b.shape()), "matmul"), rows, columns);
   if (inner == 0) return empty_sum(shape, a, b);
+  if (inner > longest_sum) return product_in_parts(a, b, shape.elements());
   if (b.rank() == 2 && a.rank() > 2) {
     // One product with many rows instead of many small ones; its gradient with respect to b is one product as well.
     const Tensor flat = reshape(a, {a.elements() / inner, inner});

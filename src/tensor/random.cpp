@@ -74,6 +74,18 @@ std::vector<Operand> stream(std::uint64_t seed, std::uint64_t offset) {
   return {low(seed), high(seed), low(offset), high(offset)};
 }
 
+struct Range {
+  double least, most;
+};
+Range integer_range(DType dtype) {
+  switch (dtype) {
+    case DType::i8: return {-128, 127};
+    case DType::u8: return {0, 255};
+    case DType::u32: return {0, 4294967295.0};
+    default: return {-2147483648.0, 2147483647.0};
+  }
+}
+
 }  // namespace
 
 Tensor random_bits(const Shape& shape, const RandomBitsOptions& options, const Device& device) {
@@ -92,11 +104,14 @@ Tensor uniform(const Shape& shape, const UniformOptions& options, const Device& 
     inputs.emplace_back(low, dtype);
     inputs.emplace_back(high - low, dtype);
   } else {
-    const bool fits = low == std::floor(low) && high == std::floor(high) && high - low <= 4294967295.0 && low >= -2147483648.0 &&
-                      high <= 4294967296.0;
-    if (!fits || high == low)
+    const bool whole = low == std::floor(low) && high == std::floor(high) && high - low <= 4294967295.0;
+    if (!whole || high == low)
       fail(ErrorCode::invalid_argument, "uniform: low {} and high {} must be whole numbers of {} that differ by 1 to 4294967295.",
            low, high, text(dtype));
+    const auto [least, most] = integer_range(dtype);
+    if (low < least || high > most + 1)
+      fail(ErrorCode::invalid_argument, "uniform: low {} and high {} leave {}, which reaches from {} to {}.", low, high,
+           text(dtype), least, most);
     const double wrapped = low < 0 ? low + 4294967296.0 : low;
     inputs.emplace_back(wrapped, DType::u32);
     inputs.emplace_back(high - low, DType::u32);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "device/fixture.hpp"
 
 namespace hearth::test {
@@ -44,6 +47,26 @@ TEST_CASE("parameters of thousands of launches in one encoder do not disturb eac
   CHECK(f.read(outs[3009]) == std::vector<float>(4, -9 + 0.25f));
 }
 
+TEST_CASE("parameters that one encoder shares with the one before, or with one that was dropped, arrive") {
+  const Fixture f;
+  const ir::KernelRef kernel = affine(4);
+  const Handle ones = f.make(std::vector<float>(4, 1));
+  for (const float first : {3.0f, 3.0f, 4.0f, 3.0f, 0.0f}) {
+    const Handle a = f.run(kernel, {ones}, {first, 0});
+    const Handle b = f.run(kernel, {ones}, {7, first});
+    f.flush();
+    CHECK(f.read(a) == std::vector<float>(4, first));
+    CHECK(f.read(b) == std::vector<float>(4, 7 + first));
+  }
+  WGPUBuffer own = f.app.make_buffer(256, WGPUBufferUsage_Storage | WGPUBufferUsage_CopyDst | WGPUBufferUsage_CopySrc);
+  const Handle imported = runtime::webgpu::import_buffer(*f.channel, own, 0, 16).value();
+  (void)f.run(kernel, {imported}, {11, 12});
+  wgpuBufferDestroy(own);
+  CHECK_THROWS_AS(f.flush(), Error);
+  wgpuBufferRelease(own);
+  CHECK(f.read(f.run(kernel, {ones}, {11, 12})) == std::vector<float>(4, 23));
+}
+
 TEST_CASE("equal kernels share one pipeline, whatever object and label they have") {
   const Fixture f;
   const Handle x = f.make(range(16));
@@ -53,6 +76,43 @@ TEST_CASE("equal kernels share one pipeline, whatever object and label they have
   other.label = "plus";
   CHECK(f.read(f.run(ir::finish(std::move(other)), {x, f.make(range(16))})) == range(16, 0, 2));
   CHECK((f.statistics() - before).pipelines == 0);
+}
+
+TEST_CASE("statistics count each pipeline when it is built: a launch's, and every stage of a reduction") {
+  const Fixture f;
+  const Handle x = f.make(range(16));
+  auto built = [&f, last = f.statistics().pipelines]() mutable {
+    const std::uint64_t before = std::exchange(last, f.statistics().pipelines);
+    return last - before;
+  };
+  (void)f.run(add(16), {x, x});
+  CHECK(built() == 1);
+  (void)f.run(add(16), {x, x});
+  CHECK(built() == 0);
+  (void)f.run(affine(16), {x}, {1, 1});
+  (void)f.run(fill(16), {}, {1});
+  CHECK(built() == 2);
+  const Handle many = f.run(fill(1 << 20), {}, {1});
+  CHECK(built() == 1);
+  (void)f.run(sum(1 << 20), {many});
+  CHECK(built() == 2);
+}
+
+TEST_CASE("a user's source is compiled once, whatever grids it is launched with") {
+  const Fixture f;
+  const std::string count =
+      "@group(0) @binding(0) var<storage, read_write> out: array<f32>;\n"
+      "@compute @workgroup_size(1) fn main(@builtin(workgroup_id) i: vec3<u32>) { out[i.x] = 1.0; }\n";
+  const Statistics before = f.statistics();
+  for (std::uint32_t grid = 1; grid <= 40; ++grid) {
+    const Handle out = f.make(std::vector<float>(64, 0));
+    const Handle bindings[] = {out};
+    f.client.launch(source("count", count, 1, grid), bindings, {}).value();
+    std::vector<float> expected(64, 0);
+    std::fill_n(expected.begin(), grid, 1.0f);
+    CHECK(f.read(out) == expected);
+  }
+  CHECK((f.statistics() - before).pipelines == 1);
 }
 
 TEST_CASE("one memory may be bound as two inputs when the kernel binds it once") {

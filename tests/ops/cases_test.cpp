@@ -13,7 +13,7 @@ using namespace lane_checks;  // NOLINT
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float lowest = std::numeric_limits<float>::lowest();
 
-TEST_CASE("saturating functions reach their limits and never give NaN") {
+TEST_CASE("case 1: saturating functions reach their limits and never give NaN") {
   on_every_device([](const Device& device) {
     const Floats x{89, -89, 1000, -1000, 3e38f, -3e38f, inf, -inf};
     const Tensor t = floats(x, device);
@@ -43,7 +43,7 @@ TEST_CASE("saturating functions reach their limits and never give NaN") {
   });
 }
 
-TEST_CASE("softmax of equal values is uniform, however negative they are") {
+TEST_CASE("case 2: softmax of equal values is uniform, however negative they are") {
   on_every_device([](const Device& device) {
     for (float value : {lowest, -1e30f, -1000.0f, 0.0f, 1000.0f, std::numeric_limits<float>::max()}) {
       INFO(value);
@@ -68,7 +68,7 @@ TEST_CASE("a fully masked row of softmax is NaN, or 0 when asked for") {
   });
 }
 
-TEST_CASE("f16 accumulates in f32") {
+TEST_CASE("case 3: f16 accumulates in f32") {
   on_every_device([](const Device& device) {
     if (!device.info().f16) return;
     const Tensor x = floats(Floats(100, 1000), device).astype(DType::f16);
@@ -90,7 +90,7 @@ void check_extremes(const Device& device) {
   CHECK(max(tensor(std::vector<T>{low, low}, {2}, device)).template item<T>() == low);
   CHECK(min(tensor(std::vector<T>{high, high}, {2}, device)).template item<T>() == high);
 }
-TEST_CASE("max and min start from the end of their dtype") {
+TEST_CASE("case 4: max and min start from the end of their dtype") {
   on_every_device([](const Device& device) {
     CHECK(min(ints({32768, 32767}, device)).item<std::int32_t>() == 32767);
     CHECK(max(ints({-32768, -32767}, device)).item<std::int32_t>() == -32767);
@@ -104,7 +104,7 @@ TEST_CASE("max and min start from the end of their dtype") {
   });
 }
 
-TEST_CASE("the remainder is exact") {
+TEST_CASE("case 5: the remainder is exact") {
   on_every_device([](const Device& device) {
     Floats x;
     for (int i = 1; i < 200; ++i) x.push_back(0.5034f + 0.173f * static_cast<float>(i));
@@ -121,7 +121,7 @@ TEST_CASE("the remainder is exact") {
   });
 }
 
-TEST_CASE("tensors without elements go through every kind of op") {
+TEST_CASE("case 6: tensors without elements go through every kind of op") {
   on_every_device([](const Device& device) {
     const Tensor none = tensor<float>(Floats{}, {2, 0}, device);
     const Tensor column = tensor<float>({1, 2}, {2, 1}, device);
@@ -142,7 +142,7 @@ TEST_CASE("tensors without elements go through every kind of op") {
   });
 }
 
-TEST_CASE("odd sizes keep their order through views") {
+TEST_CASE("case 7: odd sizes keep their order through views") {
   on_every_device([](const Device& device) {
     const Tensor x = permute(reshape(arange(0, 25947, 1, DType::f32, device), {27, 31, 31}), {1, 2, 0});
     const Floats values = read(x);
@@ -152,7 +152,7 @@ TEST_CASE("odd sizes keep their order through views") {
   });
 }
 
-TEST_CASE("activations do not overflow on the way") {
+TEST_CASE("case 8: activations do not overflow on the way") {
   on_every_device([](const Device& device) {
     const Tensor x = floats({-13.24f, -100, -1e4f, -1e13f, -1e30f, -3e38f}, device);
     for (const Tensor& y : {gelu(x), gelu_tanh(x), silu(x), mish(x), hard_swish(x)})
@@ -171,7 +171,7 @@ HEARTH_UNARY_OP(mask_negative){
 };
 }  // namespace blocks
 
-TEST_CASE("infinities and NaN are constants like any other") {
+TEST_CASE("case 9: infinities and NaN are constants like any other") {
   on_every_device([](const Device& device) {
     const Tensor x = floats({5, -1}, device);
     CHECK(read(x * double(inf)) == Floats{inf, -inf});
@@ -183,7 +183,7 @@ TEST_CASE("infinities and NaN are constants like any other") {
   });
 }
 
-TEST_CASE("integer division has one rule on every device") {
+TEST_CASE("case 10: integer division has one rule on every device") {
   on_every_device([](const Device& device) {
     const std::int32_t low = std::numeric_limits<std::int32_t>::min();
     const Tensor a = ints({low, 7, 7, -7, 7, -8, low, 0}, device);
@@ -197,7 +197,7 @@ TEST_CASE("integer division has one rule on every device") {
   });
 }
 
-TEST_CASE("a view that is read keeps its order") {
+TEST_CASE("case 11: a view that is read keeps its order") {
   on_every_device([](const Device& device) {
     const Tensor x = tensor(counting(192), {1, 3, 8, 8}, device);
     const Tensor y = slice(permute(reshape(x, {3, 64}), {1, 0}), {0, 0}, {64, 3});
@@ -207,7 +207,7 @@ TEST_CASE("a view that is read keeps its order") {
   });
 }
 
-TEST_CASE("where broadcasts every operand") {
+TEST_CASE("case 12: where broadcasts every operand") {
   on_every_device([](const Device& device) {
     const Tensor mask = tensor(std::vector<bool>{true, false}, {2}, device);
     CHECK(read(where(mask, floats({7}, device), floats({1, 2}, device))) == Floats{7, 2});
@@ -218,7 +218,7 @@ TEST_CASE("where broadcasts every operand") {
   });
 }
 
-TEST_CASE("negative strides keep their direction in fused code") {
+TEST_CASE("case 13: negative strides keep their direction in fused code") {
   on_every_device([](const Device& device) {
     const Tensor a = floats(counting(6), device);
     const Tensor b = zeros({6}, DType::f32, device);
@@ -228,7 +228,7 @@ TEST_CASE("negative strides keep their direction in fused code") {
   });
 }
 
-TEST_CASE("the gradient of a slice lands in its rows only") {
+TEST_CASE("case 14: the gradient of a slice lands in its rows only") {
   on_every_device([](const Device& device) {
     const Tensor z = tensor(counting(6), {2, 3}, device).require_grad();
     const Tensor even = slice(z, {0}, {2}, {2});
@@ -240,13 +240,76 @@ TEST_CASE("the gradient of a slice lands in its rows only") {
   });
 }
 
-TEST_CASE("a buffer that is bound twice gives no validation error") {
+TEST_CASE("a product of a hundred thousand terms adds all of them") {
+  on_every_device([](const Device& device) {
+    // Whole numbers, so that the sum is exact in any order.
+    const auto check_k = [&](std::int64_t k, DType dtype, std::int64_t m, std::int64_t n) {
+      INFO(to_string(dtype), " [", m, ", ", k, "] x [", k, ", ", n, "]");
+      const Tensor third = equal(remainder(arange(0, double(k), 1, DType::i32, device), 3), 0).astype(dtype);
+      const Tensor a = third * (reshape(arange(0, double(m), 1, DType::i32, device).astype(dtype), {m, 1}) + 1);
+      const Tensor b = full({k, n}, 1, dtype, device);
+      Floats by_row, by_column;
+      for (std::int64_t i = 0; i < m * n; ++i) by_row.push_back(static_cast<float>((k + 2) / 3 * (i / n + 1)));
+      for (std::int64_t i = 0; i < m * n; ++i) by_column.push_back(static_cast<float>((k + 2) / 3 * (i % m + 1)));
+      const Tensor wide = matmul(a, b);
+      CHECK(read(wide.astype(DType::f32)) == by_row);
+      CHECK(read(matmul(transpose(b), transpose(a)).astype(DType::f32)) == by_column);
+      // Stored as bytes it is another kernel; what does not fit is clamped.
+      CHECK(read((wide - double((k + 2) / 3 - 1)).astype(DType::u8).astype(DType::f32))[0] == 1);
+      const Tensor stack = broadcast_to(expand_dims(b, 0), {2, k, n});
+      CHECK(read(slice(matmul(a, stack), {1}, {2}).astype(DType::f32)) == by_row);
+    };
+    for (const std::int64_t k : {49152, 49153, 65536, 100000, 300001}) {
+      check_k(k, DType::f32, 1, 1);
+      check_k(k, DType::f32, 3, 5);
+      check_k(k, DType::i32, 2, 2);
+      check_k(k, DType::u8, 2, 3);
+    }
+    check_k(100000, DType::f32, 17, 40);
+    const Tensor a = full({2, 100000}, 1, device).require_grad(), b = full({100000, 2}, 3, device).require_grad();
+    const Gradients g = sum(matmul(a, b)).backward();
+    CHECK(read(min(g.of(a))) == Floats{6});
+    CHECK(read(max(g.of(a))) == Floats{6});
+    CHECK(read(min(g.of(b))) == Floats{2});
+    CHECK(read(max(g.of(b))) == Floats{2});
+  });
+}
+
+TEST_CASE("a reduction of bytes or by index takes all of a long axis") {
+  on_every_device([](const Device& device) {
+    for (const std::int64_t count : {16383, 16384, 16385, 70000, 200000}) {
+      INFO(count);
+      const Tensor last = equal(arange(0, double(count), 1, DType::i32, device), double(count - 1));
+      const Tensor rows = broadcast_to(last.astype(DType::u8), {8, count}) * 200;
+      CHECK(read(max(rows, {1}).astype(DType::f32)) == Floats(8, 200));
+      CHECK(read(index_add(last.astype(DType::f32), 0, last.astype(DType::i32), 3)) == Floats{0, 1, 0});
+    }
+  });
+}
+
+TEST_CASE("case 21: a buffer that is bound twice gives no validation error") {
   on_every_device([](const Device& device) {
     const Tensor x = zeros({2, 1}, DType::f32, device);
     CHECK(sum(x * x).item<float>() == 0);
     const Tensor y = tensor(counting(6), {6}, device);
     CHECK(read(slice(y, {0}, {5}) + slice(y, {1}, {6})) == Floats{1, 3, 5, 7, 9});
     CHECK(read(y * y + y) == Floats{0, 2, 6, 12, 20, 30});
+  });
+}
+
+TEST_CASE("equal operands of maximum and minimum get half the gradient each, a NaN all of it") {
+  on_every_device([](const Device& device) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const Tensor a = floats({1, 2, 3, inf, -inf, 0, nan}, device).require_grad();
+    const Tensor b = floats({2, 2, 2, inf, -inf, -0.0f, 1}, device).require_grad();
+    const Gradients high = sum(maximum(a, b) * 2).backward();
+    CHECK(read(high.of(a)) == Floats{0, 1, 2, 1, 1, 1, 2});
+    CHECK(read(high.of(b)) == Floats{2, 1, 0, 1, 1, 1, 2});
+    const Gradients low = sum(minimum(a, b) * 2).backward();
+    CHECK(read(low.of(a)) == Floats{2, 1, 0, 1, 1, 1, 2});
+    CHECK(read(low.of(b)) == Floats{0, 1, 2, 1, 1, 1, 2});
+    // One tensor on both sides gets both shares.
+    CHECK(read(sum(maximum(a, a)).backward().of(a)) == Floats{1, 1, 1, 1, 1, 1, 2});
   });
 }
 

@@ -106,6 +106,31 @@ TEST_CASE("uniform and normal have their moments, and their seeds differ") {
   }
 }
 
+TEST_CASE("uniform gives bytes of the whole range that is asked for, and nothing else") {
+  struct Range {
+    DType dtype;
+    int low, high;
+  };
+  for (const Place& place : places()) {
+    INFO(place.name);
+    for (const auto& [dtype, low, high] : {Range{DType::u8, 0, 256}, Range{DType::u8, 250, 253}, Range{DType::i8, -128, 128},
+                                           Range{DType::i8, -3, -1}, Range{DType::i8, 126, 128}}) {
+      INFO(to_string(dtype), " from ", low, " to ", high);
+      const UniformOptions options{.seed = 3, .low = double(low), .high = double(high), .dtype = dtype};
+      const Tensor t = uniform({20001}, options, place.device);
+      CHECK_EQ(t.dtype(), dtype);
+      const std::vector<std::int32_t> values = t.read<std::int32_t>().get();
+      const double expected = 20001.0 / (high - low);
+      for (int value = low; value < high; ++value) {
+        const auto count = static_cast<double>(std::count(values.begin(), values.end(), value));
+        CHECK_LT(std::abs(count - expected), 6 * std::sqrt(expected));
+      }
+      CHECK_EQ(std::count_if(values.begin(), values.end(), [&](int v) { return v < low || v >= high; }), 0);
+      CHECK_EQ(uniform({20001}, options, Device::cpu()).read<std::int32_t>().get(), values);
+    }
+  }
+}
+
 TEST_CASE("a new seed or value needs no new kernel") {
   for (const Place& place : places()) {
     if (place.name.rfind("WebGPU", 0) != 0) continue;

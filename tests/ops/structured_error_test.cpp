@@ -35,6 +35,14 @@ TEST_CASE("mistakes in creation") {
                      uniform({2}, {.low = 2, .high = 1}, cpu));
   HEARTH_CHECK_ERROR(dtype_mismatch, "uniform: the dtype is bool; it must be a number.",
                      uniform({2}, {.dtype = DType::boolean}, cpu));
+  HEARTH_CHECK_ERROR(invalid, "uniform: low 0 and high 257 leave u8, which reaches from 0 to 255.",
+                     uniform({2}, {.high = 257, .dtype = DType::u8}, cpu));
+  HEARTH_CHECK_ERROR(invalid, "uniform: low -129 and high 0 leave i8, which reaches from -128 to 127.",
+                     uniform({2}, {.low = -129, .high = 0, .dtype = DType::i8}, cpu));
+  HEARTH_CHECK_ERROR(invalid, "uniform: low -1 and high 1 leave u32, which reaches from 0 to 4294967295.",
+                     uniform({2}, {.low = -1, .dtype = DType::u32}, cpu));
+  HEARTH_CHECK_ERROR(invalid, "uniform: low 0 and high 2147483649 leave i32, which reaches from -2147483648 to 2147483647.",
+                     uniform({2}, {.high = 2147483649.0, .dtype = DType::i32}, cpu));
   HEARTH_CHECK_ERROR(invalid, "uniform: low 0.5 and high 1 must be whole numbers of i32 that differ by 1 to 4294967295.",
                      uniform({2}, {.low = 0.5, .dtype = DType::i32}, cpu));
   HEARTH_CHECK_ERROR(dtype_mismatch, "normal: the dtype is u8; it must be a float.", normal({2}, {.dtype = DType::u8}, cpu));

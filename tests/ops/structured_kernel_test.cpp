@@ -49,6 +49,25 @@ TEST_CASE("a kernel from WGSL computes its outputs from views too") {
   }
 }
 
+TEST_CASE("a kernel from WGSL is compiled when it is made, and for no grid again") {
+  for (const Place& place : gpus()) {
+    INFO(place.name);
+    KernelDescriptor descriptor = scale();
+    descriptor.wgsl += "// of its own, in every mode: " + place.name + "\n";
+    const Statistics start = place.device.statistics();
+    const Kernel kernel = Kernel::create(place.device, descriptor).get();
+    CHECK_EQ((place.device.statistics() - start).pipelines, 1);
+    for (std::uint32_t grid = 1; grid <= 20; ++grid) {
+      const std::int64_t count = 64 * grid;
+      const std::vector<Tensor> out =
+          kernel.launch(std::vector{tensor(std::vector<float>(64 * grid, 1), {count}, place.device)},
+                        {.output_shapes = {{count}, {count}}, .workgroups = {grid, 1, 1}, .parameters = {bits(0)}});
+      CHECK_EQ(out[0].read<float>().get(), std::vector<float>(static_cast<std::size_t>(count), 2));
+    }
+    CHECK_EQ((place.device.statistics() - start).pipelines, 1);
+  }
+}
+
 TEST_CASE("a kernel's declared gradient is used, and differentiated again") {
   for (const Place& place : gpus()) {
     INFO(place.name);

@@ -13,6 +13,11 @@ namespace hearth {
 
 namespace detail {
 inline Expr flat2(Expr a, Expr, Expr) { return Expr::constant(0, a.dtype()); }
+/// The share of an operand in an extreme: all where it is chosen, half where both are equal, and all where one is NaN.
+inline Expr share(Expr equal, Expr other, DType dtype) {
+  const auto number = [dtype](double value) { return Expr::constant(value, dtype); };
+  return select(equal, number(0.5), select(other, number(0), number(1)));
+}
 /// Whether the signs of two numbers differ.
 inline Expr differ(Expr a, Expr b) { return (a < 0) != (b < 0); }
 /// Integer power by repeated squaring, wrapping; a negative exponent gives 0 unless the base is 1 or -1.
@@ -121,13 +126,17 @@ HEARTH_BINARY_OP(hypot){
     .dtypes = OpDTypes::floats,
 };
 HEARTH_BINARY_OP(maximum){
-    .summary = "The larger one; NaN where either is NaN.",
+    .summary = "The larger one; NaN where either is NaN. Equal operands get half the gradient each.",
     .forward = [](Expr a, Expr b) { return hearth::max(a, b); },
+    .grad_a = [](Expr a, Expr b, Expr) { return detail::share(a == b, a < b, a.dtype()); },
+    .grad_b = [](Expr a, Expr b, Expr) { return detail::share(a == b, b < a, a.dtype()); },
     .reference = [](double a, double b) { return a != a || b != b ? a + b : std::fmax(a, b); },
 };
 HEARTH_BINARY_OP(minimum){
-    .summary = "The smaller one; NaN where either is NaN.",
+    .summary = "The smaller one; NaN where either is NaN. Equal operands get half the gradient each.",
     .forward = [](Expr a, Expr b) { return hearth::min(a, b); },
+    .grad_a = [](Expr a, Expr b, Expr) { return detail::share(a == b, b < a, a.dtype()); },
+    .grad_b = [](Expr a, Expr b, Expr) { return detail::share(a == b, a < b, a.dtype()); },
     .reference = [](double a, double b) { return a != a || b != b ? a + b : std::fmin(a, b); },
 };
 HEARTH_BINARY_OP(squared_difference){

@@ -128,12 +128,15 @@ Expected<Ref<Channel>> open_webgpu(const NativeDevice& native, const RuntimeOpti
                             : Owned<WGPUQueue>::adopt(wgpuDeviceGetQueue(gpu->device.get()));
   gpu->label = options.label;
   if (gpu->is_lost()) return device_lost("init_existing_device");
+  if (Expected<void> possible = check_poll(options); !possible) return possible.error();
   if (Expected<void> enough = check_limits(gpu->device.get()); !enough) return enough.error();
-  if (options.channel == ChannelKind::mpsc && !options.lock && !synchronises_itself(gpu->device.get()))
+  if ((options.channel == ChannelKind::mpsc || options.poll) && !options.lock && !synchronises_itself(gpu->device.get()))
     return Failure{
         ErrorCode::invalid_argument,
-        "init_existing_device: the mpsc channel calls the device from a thread of its own, and this device may not be called "
-        "from two threads; give RuntimeOptions::lock, or make the device with the feature ImplicitDeviceSynchronization."};
+        fmt::format("init_existing_device: {} calls the device from a thread of its own, and this device may not be called "
+                    "from two threads; give RuntimeOptions::lock, or make the device with the feature "
+                    "ImplicitDeviceSynchronization.",
+                    options.poll ? "RuntimeOptions::poll" : "the mpsc channel")};
   gpu->info = device_info(gpu->adapter.get(), gpu->device.get());
   guard = {};
   return make_channel(options, [gpu, options]() -> Expected<Ref<Server>> { return Ref<Server>(new WebGpuServer(gpu, options)); });

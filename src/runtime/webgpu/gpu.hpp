@@ -61,6 +61,9 @@ class ErrorScope {
   unsigned filters_;
 };
 
+/// Whether the platform lets a thread other than the app's poll, as RuntimeOptions::poll asks.
+[[nodiscard]] Expected<void> check_poll(const RuntimeOptions& options);
+
 [[nodiscard]] Failure device_lost(std::string_view operation);
 
 }  // namespace hearth::runtime::webgpu

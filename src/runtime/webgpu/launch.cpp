@@ -40,7 +40,10 @@ Expected<void> WebGpuServer::launch(const ir::KernelRef& kernel, std::span<Alloc
     scratch = memory_->make(compiled.scratch_bytes);
     if (Expected<void> placed = place(*scratch); !placed) return placed;
   }
-  if (Expected<void> recorded = record(compiled, bindings, scratch.get(), parameters); !recorded) return lose(recorded.error());
+  // What is compiled serves every grid of a user's source.
+  const std::array<std::uint32_t, 3>* grid = kernel->form == ir::Form::source ? &kernel->workgroups : nullptr;
+  if (Expected<void> recorded = record(compiled, bindings, scratch.get(), parameters, grid); !recorded)
+    return lose(recorded.error());
   for (std::size_t i = 0; i < bindings.size(); ++i) i < first_output ? use(*bindings[i]) : use_written(*bindings[i]);
   if (scratch) use_written(*scratch);
   if (own_.dispatches() >= dispatches_per_flush && !borrowed_) return flush();

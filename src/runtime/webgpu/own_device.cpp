@@ -179,6 +179,7 @@ class Opening {
 
 Future<Ref<Channel>> open_own_webgpu(const DeviceOptions& device, const RuntimeOptions& options) {
   using namespace webgpu;  // NOLINT
+  if (Expected<void> possible = check_poll(options); !possible) return Future<Ref<Channel>>::ready_with(possible.error());
   auto state = std::make_shared<detail::FutureState<Ref<Channel>>>();
   auto opening = std::make_shared<Opening>(device, options.label);
   state->set_drive([opening, options, to = std::weak_ptr(state)] {

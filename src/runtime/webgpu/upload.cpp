@@ -70,11 +70,15 @@ Expected<Piece> Parameters::add(std::span<const std::uint32_t> words) {
   if (at % chunk_bytes + size > chunk_bytes) at = round_up(at, chunk_bytes);
   if (at + size > chunks_.size() * chunk_bytes)
     if (Expected<void> grown = grow(); !grown) return grown.error();
-  std::memcpy(bytes_.data() + at, words.data(), size);
   used_ = at + round_up(size, 16);
   last_ = at;
   last_size_ = size;
-  const Chunk& chunk = chunks_[at / chunk_bytes];
+  Chunk& chunk = chunks_[at / chunk_bytes];
+  if (std::memcmp(bytes_.data() + at, words.data(), size) != 0) {
+    std::memcpy(bytes_.data() + at, words.data(), size);
+    chunk.changed_begin = std::min(chunk.changed_begin, at % chunk_bytes);
+    chunk.changed_end = std::max(chunk.changed_end, at % chunk_bytes + size);
+  }
   return Piece{chunk.buffer.get(), chunk.id, at % chunk_bytes, nullptr};
 }
 
@@ -88,15 +92,21 @@ Expected<void> Parameters::grow() {
   auto buffer = Owned<WGPUBuffer>::adopt(wgpuDeviceCreateBuffer(gpu_.device.get(), &descriptor));
   if (Expected<void> made = scope.close("launch parameters"); !made) return made;
   if (!buffer) return device_lost("launch parameters");
-  chunks_.push_back({std::move(buffer), gpu_.new_id()});
+  Chunk& chunk = chunks_.emplace_back();
+  chunk.buffer = std::move(buffer);
+  chunk.id = gpu_.new_id();
   bytes_.resize(chunks_.size() * chunk_bytes);
   return {};
 }
 
 void Parameters::upload() {
   for (std::size_t i = 0; i * chunk_bytes < used_; ++i) {
-    const std::uint64_t size = std::min(used_ - i * chunk_bytes, chunk_bytes);
-    wgpuQueueWriteBuffer(gpu_.queue.get(), chunks_[i].buffer.get(), 0, bytes_.data() + i * chunk_bytes, round_up(size, 4));
+    Chunk& chunk = chunks_[i];
+    if (chunk.changed_begin >= chunk.changed_end) continue;
+    wgpuQueueWriteBuffer(gpu_.queue.get(), chunk.buffer.get(), chunk.changed_begin,
+                         bytes_.data() + i * chunk_bytes + chunk.changed_begin, chunk.changed_end - chunk.changed_begin);
+    chunk.changed_begin = chunk_bytes;
+    chunk.changed_end = 0;
   }
   discard();
 }

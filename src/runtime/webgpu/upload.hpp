@@ -53,7 +53,8 @@ class Arena {
 };
 
 /// The launch parameters of the encoder that is open: packed into host memory, uploaded by one write for each uniform buffer
-/// before the submit. Writes are ordered by the queue, so the next encoder may use the same buffers again.
+/// before the submit. Writes are ordered by the queue, so the next encoder may use the same buffers again; what they hold already
+/// from an earlier one is not written again: a loop with equal parameters saves the write, which costs as much as a submit.
 class Parameters {
  public:
   explicit Parameters(Gpu& gpu) : gpu_(gpu) {}
@@ -63,22 +64,24 @@ class Parameters {
   [[nodiscard]] bool empty() const noexcept { return used_ == 0; }
   /// Writes the parameters of all launches so far and begins anew; called inside an error scope.
   void upload();
-  /// Forgets them.
+  /// Forgets the launches. What was to be written for them stays to be written.
   void discard() noexcept { used_ = last_size_ = 0; }
 
  private:
+  /// 1,024 launches with the usual alignment of 256 bytes.
+  static constexpr std::uint64_t chunk_bytes = 1u << 18;
   struct Chunk {
     Owned<WGPUBuffer> buffer;
     std::uint64_t id = 0;
+    /// Where `bytes_` differs from the buffer; empty where begin >= end.
+    std::uint64_t changed_begin = chunk_bytes, changed_end = 0;
   };
   Expected<void> grow();
-  /// 1,024 launches with the usual alignment of 256 bytes.
-  static constexpr std::uint64_t chunk_bytes = 1u << 18;
 
   Gpu& gpu_;
   std::vector<Chunk> chunks_;
-  std::vector<std::byte> bytes_;
-  std::uint64_t used_ = 0;  ///< in bytes_, over all chunks
+  std::vector<std::byte> bytes_;  ///< what the buffers hold after the next upload; zeros at first, as theirs are
+  std::uint64_t used_ = 0;        ///< in bytes_, over all chunks
   std::uint64_t last_ = 0, last_size_ = 0;
 };
 

@@ -10,4 +10,14 @@ void Gpu::poll() noexcept {
 #endif
 }
 
+Expected<void> check_poll([[maybe_unused]] const RuntimeOptions& options) {
+#if defined(__EMSCRIPTEN__)
+  if (options.poll)
+    return Failure{ErrorCode::unsupported,
+                   "RuntimeOptions: poll is for native programs; in a browser a device belongs to one thread, whose event loop "
+                   "polls."};
+#endif
+  return {};
+}
+
 }  // namespace hearth::runtime::webgpu
