@@ -79,7 +79,8 @@ TEST_CASE("tiles are flushed and nothing waits") {
   const std::vector<models::Tile> tiles = network.enlarge_in_tiles(input, 50 * 50);
   device.sync(SyncType::flush);
   const Statistics spent = device.statistics() - before;
-  CHECK(tiles.size() == 4);
+  CHECK(tiles.size() == 3);  // bands of 39 rows: 29, 19 and 16 of them are each one's own
+  CHECK(spent.submits >= tiles.size());
   CHECK(spent.waits == 0);
   CHECK(spent.bytes_read == 0);
   CHECK(spent.bytes_written == 0);
